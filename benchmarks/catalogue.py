@@ -16,12 +16,12 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.combinations import every_pair, sensible
 from benchmarks.products import STEPS, TASK
 from ddl_measure.machine import describe, heading, keep
 from ddl_teach import simulate
 from ddl_teach.comm import TwoLevel
 from ddl_teach.training.optimizers.sgd import SGD
-from ddl_teach.training.product import every_pair, sensible
 from ddl_teach.training.tasks.digits import Digits
 from ddl_teach.training.trainer import train
 

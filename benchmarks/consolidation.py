@@ -7,13 +7,18 @@ makes one answer of them in every way. Settings (rate, steps, temperature) were 
 validation part alone: the first table, all that were tried. The second is of the test part, looked
 at once: medians over the seeds with nonparametric 95% intervals, and in how many seeds a way was
 better than the mean member (ties count half). Votes are beside what independent errors would make
-of them; the last lines are the barriers between two members before and after matching.
+of them; the last lines are the barriers between two members before and after matching:
+
+    w(a) = (1 - a) w0 + a w1,        barrier = max over a of  loss(w(a)) - ((1 - a) l0 + a l1)
+
+Frankle, Dziugaite, Roy and Carbin, "Linear mode connectivity and the lottery ticket hypothesis",
+ICML 2020; Ainsworth et al., "Git Re-Basin", ICLR 2023, for the barrier of losses.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +28,6 @@ from benchmarks.ensembles import majority_error
 from ddl_measure.interval import interval
 from ddl_measure.machine import describe, heading, keep
 from ddl_teach import Ranks
-from ddl_teach.search.consolidation.line import along, barrier
 from ddl_teach.search.consolidation.matching import match, twin
 from ddl_teach.search.training import DigitsTraining
 from ddl_teach.training.tasks.digits import Digits
@@ -97,6 +101,19 @@ def judged(
     )
     independent = np.mean([1 - majority_error(members, 1 - one) for one in usual])
     yield f"votes, if errors were independent: {independent:.2%}"
+
+
+def along(
+    start: np.ndarray, other: np.ndarray, loss: Callable[[np.ndarray], float], points: int = 11
+) -> tuple[np.ndarray, np.ndarray]:
+    """Where on the straight line between two networks, from 0 to 1, and the loss there."""
+    places = np.linspace(0, 1, points)
+    return places, np.array([loss((1 - place) * start + place * other) for place in places])
+
+
+def barrier(places: np.ndarray, losses: np.ndarray) -> float:
+    """How high the hill is above the straight line between the losses of both ends."""
+    return float(np.max(losses - ((1 - places) * losses[0] + places * losses[-1])))
 
 
 def barriers(seeds: int, width: int) -> str:

@@ -19,13 +19,13 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.combinations import COMPRESSORS, Combination, fits, sensible
 from ddl_measure.interval import interval
 from ddl_measure.machine import describe, heading, keep
 from ddl_measure.repetitions import side_by_side
 from ddl_teach import Comm, Ranks
 from ddl_teach.training.compression.feedback import Feedback
 from ddl_teach.training.optimizers.sgd import SGD
-from ddl_teach.training.product import COMPRESSORS, Combination, fits, sensible
 from ddl_teach.training.tasks.digits import Digits
 from ddl_teach.training.trainer import train
 

@@ -3,10 +3,9 @@
 Rank 0 plays ping-pong with a rank of its own node and with one of another node. They take turns,
 so a disturbance of the machine hits both. Each way is a line of its own, ``latency + nbytes *
 per_byte``: memory carries the one, cables the other. Those four numbers are all that an algorithm
-with two levels needs to know of a cluster (Karonis et al., "Exploiting hierarchy in parallel
-computer networks to optimize collective operation performance", 2000). Played are few bytes and
-many, the two ends that fix a line. In between nothing is straight: there libraries change their
-ways, and a shaped cable lets a first burst through.
+with two levels needs to know of a cluster (Karonis et al. 2000). Played are few bytes and many,
+the two ends that fix a line. In between nothing is straight: there libraries change their ways,
+and a shaped cable lets a first burst through.
 What to look at: the ratio of the latencies is not the ratio of the bandwidths.
 """
 

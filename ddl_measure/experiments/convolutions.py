@@ -1,23 +1,17 @@
-"""Convolutions by every method: what is counted, predicted and measured, and the digits lost.
+"""Convolutions by every method: what is counted, predicted and measured.
 
 The count knows no machine, the prediction knows three rates of it, the measurement only itself.
-What to look at: at which problem one method begins to win, by each of the three. The relative
-error is |ours - right| / |right| over a whole result. Inputs and weights are drawn from the normal
-distribution and rounded to the short numbers first, so that only the arithmetic counts. The points
-of Winograd's transform have powers up to the tile's size, and what they add is subtracted again;
-so its error grows with each larger tile, while direct, im2col and FFT stay within a few roundings.
+What to look at: at which problem one method begins to win, by each of the three.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from ddl_measure.repetitions import side_by_side
-from ddl_teach.operators.convolution import direct
 from ddl_teach.operators.convolution.methods import METHODS, find
 from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.theory.convolution_cost import cost
@@ -80,17 +74,3 @@ def sweep(
                 each = counts.operations, 4 * counts.held, seconds(counts, rates), median
                 table[:, row, column] = each
     return Sweep(*(dict(zip(methods, rows, strict=True)) for rows in table))
-
-
-def relative_error(
-    forward: Callable[..., Tensor], problem: Convolution, dtype: torch.dtype, seed: int = 0
-) -> float:
-    """The relative error of an algorithm's `forward` pass in numbers of type `dtype`."""
-    random_numbers = torch.Generator().manual_seed(seed)
-    x, weight = (
-        torch.randn(shape, generator=random_numbers, dtype=torch.float64).to(dtype)
-        for shape in (problem.x_shape, problem.weight_shape)
-    )
-    right = direct.forward(x.double(), weight.double(), problem)
-    ours = forward(x, weight, problem)
-    return float((ours.double() - right).norm() / right.norm())

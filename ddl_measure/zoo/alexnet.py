@@ -6,9 +6,8 @@ its neighbours in other maps. ``OneColumn`` is what most libraries call AlexNet 
 variant without columns of Krizhevsky's second paper, as torchvision has it.
 
 Krizhevsky, Sutskever and Hinton, "ImageNet classification with deep convolutional neural
-networks", NIPS 2012; Krizhevsky, "One weird trick for parallelizing convolutional neural
-networks", 2014. What to look at: the convolutions hold 4% of the parameters and do 92% of the
-work.
+networks", NIPS 2012; Krizhevsky 2014. What to look at: the convolutions hold 4% of the parameters
+and do 92% of the work.
 """
 
 from torch import nn

@@ -4,9 +4,8 @@ For T tokens of width d the matrix products of a block take T (12 d^2 + 2 T d) m
 texts are ruled by attention, wide networks by the rest. The matrix that embeds the tokens is also
 the one that scores them at the end: counted once as parameters, and once as work.
 
-Radford, Wu, Child, Luan, Amodei and Sutskever, "Language models are unsupervised multitask
-learners", 2019. What to look at: of the smallest GPT-2's work for 1024 tokens, that last product
-alone is a quarter.
+Radford et al. 2019. What to look at: of the smallest GPT-2's work for 1024 tokens, that last
+product alone is a quarter.
 """
 
 from torch import nn

@@ -5,9 +5,8 @@ that copies of today leave out stand here: subsampling multiplies a sum of four 
 number and adds another; of the 16 x 6 pairs of maps only 60 are connected between S2 and C3; the
 output measures the squared distance to ten fixed pictures of digits.
 
-LeCun, Bottou, Bengio and Haffner, "Gradient-based learning applied to document recognition",
-Proceedings of the IEEE 86(11), 1998: section II.B and table I. What to look at: C5 and F6 hold 97%
-of the parameters, C1 and C3 do four fifths of the work.
+LeCun et al. 1998: section II.B and table I. What to look at: C5 and F6 hold 97% of the parameters,
+C1 and C3 do four fifths of the work.
 """
 
 import torch

@@ -3,8 +3,7 @@
 Short vectors pay for messages, long ones for bytes, so no algorithm wins everywhere.
 Cost: the formulas of `theory.collectives`, computed by every rank for itself; all come to the same
 choice. `theory.fit` has constants from measurements.
-Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH",
-2005, choose by size in the same spirit.
+Thakur et al. 2005, choose by size in the same spirit.
 What to look at: print `choose(ranks, nbytes)` for growing sizes and see where the winner changes.
 """
 

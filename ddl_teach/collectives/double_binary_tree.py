@@ -6,9 +6,8 @@ chunks a tree, of m = n / 2k bytes, it takes about
 
     2 ceil(log2 P) (latency + 2 m per_byte) + 2 n per_byte
 
-the bytes of a ring, with the latency of a tree. Sanders, Speck and Träff, "Two-tree algorithms for
-full bandwidth broadcast, reduction and scan", Parallel Computing 35(12), 2009; Jeaugey, "Massively
-scale your deep learning training with NCCL 2.4", NVIDIA developer blog, 2019.
+the bytes of a ring, with the latency of a tree. Sanders et al. 2009; Jeaugey, "Massively scale
+your deep learning training with NCCL 2.4", NVIDIA developer blog, 2019.
 What to look at: a rank that forwards in one tree is a leaf of the other.
 """
 

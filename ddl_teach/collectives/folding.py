@@ -5,8 +5,7 @@ neighbour and stand aside until they get the result back: with P = 6 rank 1 fold
 rank 3 into rank 2, so the core is 0, 2, 4 and 5.
 
 Cost: 2 (latency + n per_byte) more than for the power of two below.
-Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH",
-2005.
+Thakur et al. 2005.
 """
 
 from dataclasses import dataclass

@@ -9,8 +9,7 @@ nodes an all-reduce of n/R bytes. All ranks of a node send to other nodes, so R 
 one leader would send through one; a single card carries no more than a leader's.
 Nodes may be unequal: parts are as many as the smallest node has ranks, and a rank beyond gives its
 vector to one of these first.
-Cho et al., "BlueConnect: decomposing all-reduce for deep learning on heterogeneous network
-hierarchy", MLSys 2019.
+Cho et al., "BlueConnect", 2019.
 What to look at: on a `TwoLevel` network, every rank sends to another node, and a part only.
 """
 

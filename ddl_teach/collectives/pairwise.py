@@ -2,8 +2,7 @@
 
 Cost: (P-1) (latency + n/P per_byte), where n counts all P blocks of a rank. Every block goes
 straight to its owner, so no byte travels twice: the choice for large blocks.
-Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH",
-2005.
+Thakur et al. 2005.
 What to look at: in no step do two messages go to the same rank.
 """
 

@@ -2,8 +2,7 @@
 
 Cost: log2 P (latency + n per_byte) for powers of two; each rank sends log2 P n bytes. None needs
 fewer steps, so it is the choice for short vectors. For other P see `folding`.
-Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH",
-2005; the scan is Hillis and Steele's, "Data parallel algorithms", 1986.
+Thakur et al. 2005; the scan is Hillis and Steele's, "Data parallel algorithms", 1986.
 What to look at: the arrows of step k span 2^k ranks, and after it 2^(k+1) ranks agree.
 """
 

@@ -2,8 +2,7 @@
 
 Cost: 2 ceil(log2 P) (latency + n per_byte). No rank sends more than ceil(log2 P) n bytes and the
 root is no bottleneck any more, but every level moves the whole vector: a tree for short ones.
-Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH",
-2005.
+Thakur et al. 2005.
 What to look at: in every step of the broadcast twice as many ranks send; half of them never do.
 """
 

@@ -1,8 +1,7 @@
 """Tensors in pieces along an axis: all of them, or one's own of the sum.
 
 The ring of `collectives.ring`, for any axis and for pieces that differ in length:
-each rank sends all pieces but one, (P-1)/P n bytes where they are equal. Patarasuk and Yuan,
-"Bandwidth optimal all-reduce algorithms for clusters of workstations", 2009.
+each rank sends all pieces but one, (P-1)/P n bytes where they are equal. Patarasuk and Yuan 2009.
 """
 
 from collections.abc import Sequence

@@ -5,9 +5,8 @@ definition moves its N x N matrices in and out, tiles move each key once for eac
 
     definition   4 N d + 4 N^2              tiles   2 N d + N + (N / B_q) 2 N d    (forward)
 
-and with B_q about M / (4 d) that is 8 N^2 d^2 / M: d^2 / M is far below 1. Dao, Fu, Ermon, Rudra
-and Re, "FlashAttention: fast and memory-efficient exact attention with IO-awareness", NeurIPS
-2022, theorem 2; they also show that no exact attention does better for all M.
+and with B_q about M / (4 d) that is 8 N^2 d^2 / M: d^2 / M is far below 1. Dao et al.,
+"FlashAttention", 2022, theorem 2; they also show that no exact attention does better for all M.
 """
 
 from collections.abc import Iterator

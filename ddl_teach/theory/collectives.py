@@ -25,10 +25,7 @@ all pairs of ranks have a path of their own, as behind one switch.
 the same time it adds 2 o to every step.
 
 Ben-Nun & Hoefler, "Demystifying Parallel and Distributed Deep Learning", ACM CSUR 52(4), 2019.
-Thakur, Rabenseifner & Gropp, "Optimization of Collective Communication Operations in MPICH",
-IJHPCA 19(1), 2005. Bruck, Ho, Kipnis, Upfal & Weathersby, "Efficient algorithms for all-to-all
-communications in multiport message-passing systems", TPDS 8(11), 1997. Hensgen, Finkel & Manber,
-"Two algorithms for barrier synchronization", IJPP 17(1), 1988. Hillis & Steele, "Data parallel
+Thakur et al. 2005. Bruck et al. 1997. Hensgen et al. 1988. Hillis & Steele, "Data parallel
 algorithms", CACM 29(12), 1986. Chan, Heimlich, Purkayastha & van de Geijn, "Collective
 communication: theory, practice, and experience", CCPE 19(13), 2007.
 """
@@ -129,8 +126,7 @@ def double_binary_tree(ranks: int, nbytes: Bytes, link: Link, chunks: int = 1) -
     """Two pipelined trees, each for half of the vector, in `chunks` chunks a tree.
 
     An estimate: first chunks go up and down, two messages a level; then all ports are busy.
-    Sanders, Speck & Träff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan",
-    Parallel Computing 35(12), 2009.
+    Sanders et al. 2009.
     """
     chunk = checked(ranks, nbytes) / (2 * chunks)
     first = 2 * ceil_log2(ranks) * (link.latency + 2 * link.overhead + 2 * chunk * link.per_byte)
@@ -140,8 +136,7 @@ def double_binary_tree(ranks: int, nbytes: Bytes, link: Link, chunks: int = 1) -
 def pat(ranks: int, nbytes: Bytes, link: Link, most: int, reduce: bool = False) -> Seconds:
     """An all-gather, or a reduce-scatter, by trees of which `most` chunks share a message.
 
-    Exact for every P. Jeaugey, "PAT: a new algorithm for all-gather and reduce-scatter operations
-    at scale", arXiv 2025.
+    Exact for every P. Jeaugey 2025.
     """
     Q = 1 << ceil_log2(ranks)
     A = min(most, Q)
@@ -156,8 +151,7 @@ def leaders(cluster: Cluster, nbytes: Bytes, between: str = "ring") -> Seconds:
 
     `between` names the leaders' algorithm. Exact where its formula is and the ranks of a node are
     a power of two, else an upper bound. Splitting the ranks into nodes is not counted.
-    Karonis et al., "Exploiting hierarchy in parallel computer networks to optimize collective
-    operation performance", IPDPS 2000.
+    Karonis et al. 2000.
     """
     inside = tree(cluster.ranks_per_node, nbytes, cluster.inside)
     return inside + formula(between)(cluster.nodes, nbytes, cluster.by_card())
@@ -168,8 +162,7 @@ def hierarchical(cluster: Cluster, nbytes: Bytes, between: str = "ring") -> Seco
 
     `between` names the algorithm across; the parts of a node share its cards. Exact where its
     formula is and the parts are equal. Splitting the ranks into groups is not counted.
-    Cho et al., "BlueConnect: decomposing all-reduce for deep learning on heterogeneous network
-    hierarchy", MLSys 2019.
+    Cho et al., "BlueConnect", 2019.
     """
     R = cluster.ranks_per_node
     inside = ring(R, nbytes, cluster.inside)

@@ -49,8 +49,7 @@ def last_first(nbytes: Sequence[float], limit: float) -> list[list[int]]:
 
 def gpt2_gradients(width: int = 768, blocks: int = 12) -> list[int]:
     """How many numbers each of GPT-2's arrays has, in the order in which gradients are ready: by
-    default 148 arrays, 124 million numbers (Radford et al., "Language models are unsupervised
-    multitask learners", 2019)."""
+    default 148 arrays, 124 million numbers (Radford et al. 2019)."""
     w = width
     attention = [w, w, 3 * w * w, 3 * w, w * w, w]  # a norm, then queries, keys, values; out
     layers = [w, w, 4 * w * w, 4 * w, 4 * w * w, w]

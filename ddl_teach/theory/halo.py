@@ -16,8 +16,7 @@ core while columns do. A layer then takes
 
     max(rows, core) + max(columns, above and below) + left and right
 
-in place of the sum of all. Dryden, Maruyama, Benson, Moon, Snir and Van Essen, "Improving
-strong-scaling of CNN training by exploiting finer-grained parallelism", IPDPS 2019.
+in place of the sum of all. Dryden et al. 2019.
 What to look at: many images do not help. Halo and image grow together.
 """
 

@@ -10,10 +10,9 @@ rate,
     best rate          = greatest / (1 + N/B)           linear while B << N, constant beyond
 
 P ranks with b samples each make batches of P b. Time to the target is steps x seconds a step, so
-against one rank the speed-up stays below 1 + N/b. More ranks do not change that. McCandlish,
-Kaplan, Amodei et al., "An empirical model of large-batch training", 2018; the same three regimes
-measured in Shallue, Lee, Antognini, Sohl-Dickstein, Frostig and Dahl, "Measuring the effects of
-data parallelism on neural network training", JMLR 2019.
+against one rank the speed-up stays below 1 + N/b. More ranks do not change that. McCandlish et al.
+2018; the same three regimes measured in Shallue, Lee, Antognini, Sohl-Dickstein, Frostig and Dahl,
+"Measuring the effects of data parallelism on neural network training", JMLR 2019.
 What to look at: at B = N, the knee, steps and samples are double the fewest. N grows while the
 loss falls.
 """

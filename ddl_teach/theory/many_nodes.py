@@ -12,9 +12,7 @@ With c = n / (N R), a chunk of the ring:
     swapping      log2 R (L + n G) + log2 N (L' + R n G')       recursive doubling
 
 From a node go, one way, about 2 n, 2 R n, 2 n, 2 n and R log2(N) n bytes: all of them over one
-cable, but those by parts over its C. Karonis et al., "Exploiting
-hierarchy in parallel computer networks to optimize collective operation performance", IPDPS 2000;
-Cho et al., "BlueConnect", MLSys 2019.
+cable, but those by parts over its C. Karonis et al. 2000; Cho et al., "BlueConnect", MLSys 2019.
 What to look at: how many messages are on one cable at the same time.
 """
 

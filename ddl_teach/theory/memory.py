@@ -9,8 +9,7 @@ in half precision has b = 2 and K = 12: a weight and two moments in single preci
     2       b N       b N/P       K N/P    2 (P-1)/P b N    the same, layer by layer
     3       b N/P     b N/P       K N/P    3 (P-1)/P b N    all-gather the weights twice
 
-Rajbhandari, Rasley, Ruwase & He, "ZeRO: memory optimizations toward training trillion parameter
-models", 2020. What to look at: stages 1 and 2 cost no byte more than stage 0.
+Rajbhandari et al., "ZeRO", 2020. What to look at: stages 1 and 2 cost no byte more than stage 0.
 """
 
 from collections.abc import Sequence
@@ -81,8 +80,7 @@ def offloaded(parameters: int, bucket: int, *, weight: int = 4, state: int = 8) 
     """The bytes on a device whose optimizer states live on the host: 2 b N + 2 K bucket, for one
     bucket of them is updated while the other comes or goes.
 
-    Singh & Bhatele, "AxoNN: an asynchronous, message-driven parallel framework for extreme-scale
-    deep learning", 2022.
+    Singh and Bhatele, "AxoNN", 2022.
     """
     return 2 * weight * parameters + 2 * state * min(parameters, bucket)
 

@@ -8,9 +8,7 @@ counts the bytes of ranks that must add by themselves.
 NCCL takes the algorithm and the protocol with the least `expected` time. A channel is one copy of
 a ring or tree, with processors of its own; the vector is cut over all of them.
 
-Graham et al., "Scalable hierarchical aggregation protocol (SHArP): a hardware architecture for
-efficient data reduction", COMHPC 2016. Hu et al., "Demystifying NCCL: an in-depth analysis of GPU
-communication protocols and algorithms", arXiv 2025. Numbers of the choice: NVIDIA, NCCL 2.30,
+Graham et al. 2016. Hu et al., "Demystifying NCCL", 2025. Numbers of the choice: NVIDIA, NCCL 2.30,
 src/graph/tuning.cc and topo.h, 2026.
 """
 

@@ -4,10 +4,9 @@
 
 A is the reward minus the mean of a group: other answers to the same question (GRPO). If older
 weights mu gave y, a token's part is multiplied by a factor, with r_t = pi(y_t) / mu(y_t).
-Williams, "Simple statistical gradient-following algorithms for connectionist reinforcement
-learning", Machine Learning 8, 1992; Schulman et al., "Proximal policy optimization algorithms",
-2017; Espeholt et al., "IMPALA", ICML 2018, for caps; Shao et al., "DeepSeekMath", 2024. What to
-look at: a group's mean holds the answer's own reward, so the gradient is 1 - 1/group of its size.
+Williams 1992; Schulman et al., "Proximal policy optimization algorithms", 2017; Espeholt et al.,
+"IMPALA", ICML 2018, for caps; Shao et al., "DeepSeekMath", 2024. What to look at: a group's mean
+holds the answer's own reward, so the gradient is 1 - 1/group of its size.
 """
 
 from collections.abc import Callable

@@ -7,9 +7,8 @@ A tensor is cut into P pieces of n_0, n_1, ... elements. On the way round
     all-reduce       one after the other                               2 n - n_r - n_(r+1)
 
 elements, which is (P-1)/P n, (P-1)/P n and 2 (P-1)/P n where all pieces are equal: the fewest that
-are possible where only ranks add. Patarasuk & Yuan, "Bandwidth optimal all-reduce algorithms for
-clusters of workstations", 2009. What to look at: the ledger of a run says the same numbers, to the
-byte.
+are possible where only ranks add. Patarasuk and Yuan 2009. What to look at: the ledger of a run
+says the same numbers, to the byte.
 """
 
 from collections.abc import Sequence

@@ -13,8 +13,7 @@ on how many steps a worker may be ahead is used up after s slow / (slow - fast) 
     time of n steps               max(n fast, (n - 1 - s) slow + fast)
 
 Chen, Pan, Monga, Bengio and Jozefowicz, "Revisiting distributed synchronous SGD", 2016, for the
-backups; Ho et al., "More effective distributed ML via a stale synchronous parallel parameter
-server", NIPS 2013, for the bound.
+backups; Ho et al. 2013, for the bound.
 What to look at: a bound cures the first kind of delay and only postpones the second.
 
 Halving on workers waits for the last of each rung. n jobs of `mean` seconds on average, on W

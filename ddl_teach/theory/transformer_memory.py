@@ -11,9 +11,8 @@ s words, b texts, width h, a heads, t ranks of tensor parallelism, numbers of 16
 
 "norms" computes again what is done number by number: the results of norms, and of the gate or of
 what stands between the feed-forward products. Attention in tiles keeps 4 bytes for each word and
-head in place of 5 a s / h. Korthikanti et al., "Reducing activation recomputation in large
-transformer models", 2022. What to look at: of 34, 24
-belong to products that tensor parallelism cuts anyway, and 10 wait for the text to be split.
+head in place of 5 a s / h. Korthikanti et al. 2022. What to look at: of 34, 24 belong to products
+that tensor parallelism cuts anyway, and 10 wait for the text to be split.
 """
 
 from ddl_runtime.core.checks import one_of

@@ -18,8 +18,7 @@ busy for w = L cell / P + n G with a step and for o with a send or a receive. Th
 micro-batches.
 
 Ben-Nun & Hoefler, "Demystifying Parallel and Distributed Deep Learning", ACM CSUR 52(4), 2019,
-section on recurrent layers; Appleyard, Kocisky & Blunsom, "Optimizing performance of recurrent
-neural networks on GPUs", 2016.
+section on recurrent layers; Appleyard et al. 2016.
 """
 
 from collections.abc import Iterator

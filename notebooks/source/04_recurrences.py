@@ -431,7 +431,7 @@ judge("04.pairwise", pairwise_sum, seed=44)
 # too. Kahan, pairwise and the wider accumulator stay near one rounding, so one curve may hide
 # another. *Stochastic rounding* rounds up or down by chance. A sum with it is right on average,
 # and the error of a single one grows like $\sqrt{n}\,u$ (Connolly, Higham and Mary 2021;
-# `ddl_teach/operators/precision/stochastic.py`).
+# `ddl_teach/operators/precision/eight_bits.py`).
 #
 # ## 7. Gradients that vanish · *intermediate*
 #

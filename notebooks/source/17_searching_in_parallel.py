@@ -661,7 +661,7 @@ judge("17.race", next_job, seed=1703)
 # | here | elsewhere |
 # |---|---|
 # | `RandomSearch`, `Space` | Optuna's `RandomSampler` and `suggest_float(log=True)`, Ray Tune |
-# | `SuccessiveHalving`, `Hyperband` | Optuna's `HyperbandPruner`, `HalvingRandomSearchCV` |
+# | `SuccessiveHalving` | `HalvingRandomSearchCV`, and several at once Optuna's `HyperbandPruner` |
 # | `AsynchronousHalving` | `ASHAScheduler` in Ray Tune, `SuccessiveHalvingPruner` in Optuna |
 # | `train_population` | `PopulationBasedTraining` in Ray Tune |
 # | `journal="folder"` | Optuna's storage: a database, or a journal file |

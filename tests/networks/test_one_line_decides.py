@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 from places import TENSORS, on_gpu
+from train_blocks import train as train_blocks
 
 from ddl_measure.experiments import one_model
 from ddl_runtime.devices.choice import Reach
@@ -33,7 +34,6 @@ from ddl_teach.networks.models.mlp import mlp
 from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
 from ddl_teach.networks.pipelines.train_pipeline import train as train_pipeline
 from ddl_teach.networks.tensor.gpt import train_split
-from ddl_teach.networks.tensor.train_blocks import train as train_blocks
 from ddl_teach.networks.twin import largest_difference
 from ddl_teach.theory.grids.grid import Grid
 from ddl_teach.theory.product_3d import ProductGrid

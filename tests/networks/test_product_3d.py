@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import pytest
 import torch
+import train_blocks
 from deaf import Deaf
 from torch import nn
 
@@ -14,7 +15,6 @@ from ddl_teach.networks.models import data
 from ddl_teach.networks.models.loss import mean_loss
 from ddl_teach.networks.models.mlp import mlp
 from ddl_teach.networks.shares import own_slice
-from ddl_teach.networks.tensor import train_blocks
 from ddl_teach.networks.tensor.product_3d import BlockLinear, product_axes, split_blocks
 from ddl_teach.networks.twin import largest_difference
 from ddl_teach.networks.twin import train as train_twin

@@ -13,7 +13,6 @@ from ddl_teach.search.by_ranks import search
 from ddl_teach.search.conductor import Conductor
 from ddl_teach.search.decider import Job
 from ddl_teach.search.deciders.asynchronous_halving import AsynchronousHalving
-from ddl_teach.search.deciders.hyperband import Hyperband
 from ddl_teach.search.deciders.random import RandomSearch
 from ddl_teach.search.deciders.successive_halving import SuccessiveHalving
 from ddl_teach.search.space import Choice, LogUniform, Space
@@ -83,7 +82,7 @@ def several(comm, **deciders):
     return {name: search(comm, decider=it, **kwargs) for name, it in deciders.items()}
 
 
-ALIKE = {"halving": HALVING, "hyperband": Hyperband(SPACE, 18, least=2)}
+ALIKE = {"halving": HALVING, "more halvings": SuccessiveHalving(SPACE, 18, least=2)}
 
 
 def test_real_and_simulated_ranks_of_any_number_find_the_same(real):

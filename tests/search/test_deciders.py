@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from ddl_teach.search.deciders.asynchronous_halving import AsynchronousHalving
-from ddl_teach.search.deciders.hyperband import Hyperband
 from ddl_teach.search.deciders.random import RandomSearch
 from ddl_teach.search.deciders.successive_halving import SuccessiveHalving
 from ddl_teach.search.space import LogUniform, Space
@@ -69,7 +68,7 @@ def test_halving_spends_the_same_budget_in_each_rung(trials, eta, least):
 
 
 @pytest.mark.parametrize(("workers", "order"), [(2, 1), (3, 2), (8, 3), (100, 4), (100, 5)])
-@pytest.mark.parametrize("make", [SuccessiveHalving, Hyperband, RandomSearch])
+@pytest.mark.parametrize("make", [SuccessiveHalving, RandomSearch])
 @pytest.mark.parametrize("crashes", [never, sometimes])
 def test_neither_workers_nor_their_order_change_what_is_done(make, crashes, workers, order):
     def jobs(workers, order):
@@ -172,22 +171,6 @@ def test_asynchronous_halving_always_has_something_to_do(workers, eta, rungs, cr
     assert {job.rung for job in fast[0]} == set(range(rungs))
 
 
-def test_hyperbands_halvings_are_those_of_the_paper():
-    brackets = Hyperband(SPACE, most=81, eta=3, least=1).brackets
-    # Li et al. 2018, table 1: R = 81 and eta = 3.
-    assert [it.schedule[0] for it in brackets] == [(81, 1), (34, 3), (15, 9), (8, 27), (5, 81)]
-    assert [[count for count, _ in it.schedule] for it in brackets] == [
-        [81, 27, 9, 3, 1], [34, 11, 3, 1], [15, 5, 1], [8, 2], [5],
-    ]  # fmt: skip
-    decider = Hyperband(SPACE, most=90, eta=3, least=10)
-    done, _ = play(decider, 1)
-    assert sum(job.steps for job in done) == decider.planned
-    assert len({(job.trial, job.rung) for job in done}) == len(done)
-    busy = Hyperband(SPACE, most=90, eta=3, least=10)
-    several = [busy.next() for _ in range(sum(it.trials for it in busy.brackets))]
-    assert None not in several  # a worker who finds the first halving waiting begins the next
-
-
 @pytest.mark.parametrize(
     ("make", "words"),
     [
@@ -198,9 +181,8 @@ def test_hyperbands_halvings_are_those_of_the_paper():
         (lambda: SuccessiveHalving(SPACE, 9, eta=1), "eta must be at least 2"),
         (lambda: SuccessiveHalving(SPACE, 9.0), "trials must be a whole number"),
         (lambda: AsynchronousHalving(SPACE, 9), "does not pay for the first 10 steps"),
-        (lambda: Hyperband(SPACE, most=9), "less than least"),
     ],
-    ids=range(8),
+    ids=range(7),
 )
 def test_what_is_no_plan_is_refused(make, words):
     with pytest.raises((ValueError, TypeError), match=words):

@@ -15,7 +15,6 @@ from ddl_teach import launch, simulate
 from ddl_teach.search.by_ranks import search
 from ddl_teach.search.conductor import Conductor
 from ddl_teach.search.deciders.asynchronous_halving import AsynchronousHalving
-from ddl_teach.search.deciders.hyperband import Hyperband
 from ddl_teach.search.deciders.random import RandomSearch
 from ddl_teach.search.deciders.successive_halving import SuccessiveHalving
 from ddl_teach.search.journal import Journal
@@ -29,7 +28,6 @@ DECIDERS = {
     "random": RandomSearch(SPACE, 6, seed=29),
     "halving": HALVING,
     "asynchronous": AsynchronousHalving(SPACE, 140, 3, eta=2, seed=29),
-    "hyperband": Hyperband(SPACE, 30, seed=29),
 }
 
 

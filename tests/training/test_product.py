@@ -5,6 +5,15 @@ from dataclasses import FrozenInstanceError
 import numpy as np
 import pytest
 
+from benchmarks.combinations import (
+    COMPRESSORS,
+    CONSISTENCIES,
+    DISTRIBUTIONS,
+    all_of,
+    every_pair,
+    fits,
+    sensible,
+)  # fmt: skip
 from ddl_runtime.topologies.point_to_point import TwoLevel
 from ddl_teach import simulate
 from ddl_teach.training.compression.deep_gradient_compression import DeepGradientCompression
@@ -30,15 +39,6 @@ from ddl_teach.training.distribution.shared_vector import SharedVector
 from ddl_teach.training.optimizers.lamb import LAMB
 from ddl_teach.training.optimizers.momentum import Momentum
 from ddl_teach.training.optimizers.sgd import SGD
-from ddl_teach.training.product import (
-    COMPRESSORS,
-    CONSISTENCIES,
-    DISTRIBUTIONS,
-    all_of,
-    every_pair,
-    fits,
-    sensible,
-)  # fmt: skip
 from ddl_teach.training.refusals import refusal
 from ddl_teach.training.tasks.digits import Digits
 from ddl_teach.training.trainer import train

@@ -11,6 +11,7 @@ from typing import get_args
 import numpy as np
 import pytest
 
+from benchmarks.combinations import CONSISTENCIES, DISTRIBUTIONS
 from ddl_runtime.topologies.point_to_point import TwoLevel
 from ddl_teach import simulate
 from ddl_teach.training.compression.dense import Dense
@@ -21,7 +22,6 @@ from ddl_teach.training.consistency.hogwild import Shares
 from ddl_teach.training.consistency.push_sum import PushesSums
 from ddl_teach.training.consistency.streaming_diloco import BeginsAverages
 from ddl_teach.training.optimizers.sgd import SGD
-from ddl_teach.training.product import CONSISTENCIES, DISTRIBUTIONS
 from ddl_teach.training.refusals import refusal
 
 VERBS = (Averages, BeginsAverages, Serves, Mixes, MixesChanges, PushesSums, Meets, Shares)

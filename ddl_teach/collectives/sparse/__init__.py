@@ -13,6 +13,5 @@ All three take a rank's `Stream` and return the stream of the sum, the same bits
     total = recursive_doubling.allreduce(comm, Stream.of(x))
     x[...] = total.dense()
 
-Renggli, Ashkboos, Aghagolzadeh, Alistarh and Hoefler, "SparCML: high-performance sparse
-communication for machine learning", SC 2019. What sizes to expect stands in `theory.sparse`.
+Renggli et al., "SparCML", 2019. What sizes to expect stands in `theory.sparse`.
 """

@@ -9,11 +9,10 @@ Per layer, for n bytes of keys and values together and P ranks, a rank sends
 
     forward (P-1)/P n         backward (P-1)/P n + n   (the gradients come home, one hop more).
 
-Liu, Zaharia and Abbeel, "Ring attention with blockwise transformers for near-infinite context",
-2023; the running softmax: Milakov and Gimelshein, "Online normalizer calculation for softmax",
-2018. What to look at: messages under the blocks' work on the timeline, and ranks that skip blocks
-which lie in the future of all their queries; and that heads of keys, if they are fewer than those
-of queries (grouped queries), make n as much smaller.
+Liu et al. 2023; the running softmax: Milakov and Gimelshein, "Online normalizer calculation for
+softmax", 2018. What to look at: messages under the blocks' work on the timeline, and ranks that
+skip blocks which lie in the future of all their queries; and that heads of keys, if they are fewer
+than those of queries (grouped queries), make n as much smaller.
 """
 
 from collections.abc import Iterator, Sequence

@@ -9,9 +9,8 @@ on one device, and goes back. On P ranks with n bytes of queries each a rank sen
 where a ring sends 2 (P-1) n forward: P / 2 times as much. But P cannot be larger than the number
 of heads of queries. Heads of keys may be fewer: each is then copied to several ranks, and backward
 the gradients of its copies are added up. Both ways together reach further: the ranks of a group
-share out heads, and the groups are a ring. Jacobs et al., "DeepSpeed Ulysses: system optimizations
-for enabling training of extreme long sequence transformer models", 2023; both: Fang and Zhao,
-"USP: a unified sequence parallelism approach for long context generative AI", 2024.
+share out heads, and the groups are a ring. Jacobs et al., "DeepSpeed Ulysses", 2023; both: Fang
+and Zhao, "USP: a unified sequence parallelism approach for long context generative AI", 2024.
 What to look at: the bytes of a rank fall as ranks are added, where those of a ring stay.
 """
 

@@ -3,9 +3,8 @@
 Cost of B buckets that hold n bytes together: B all-reduces instead of one for each of K
 parameters, and one pass over the gradients to copy them in. This pass divides by the ranks on the
 way. Filled from the last parameter on, because that is the order in which a backward pass finishes
-gradients. Li et al., "PyTorch distributed: experiences on accelerating data parallel training",
-VLDB 2020. What to look at: after averaging, a parameter's `.grad` is a view into its bucket.
-Nothing is copied back.
+gradients. Li et al., "PyTorch distributed", 2020. What to look at: after averaging, a parameter's
+`.grad` is a view into its bucket. Nothing is copied back.
 """
 
 from collections.abc import Iterable, Sequence

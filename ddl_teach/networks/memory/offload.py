@@ -3,8 +3,7 @@
 The device holds weights and gradients; master copy and moments stay in the host's memory. A step
 fetches those of one bucket, updates it, and stores them again, while the next bucket is on its way
 into a second place: 2 K bucket bytes instead of K N.
-Singh & Bhatele, "AxoNN: an asynchronous, message-driven parallel framework for extreme-scale deep
-learning", 2022; on the host's processor: Ren et al., "ZeRO-Offload", 2021.
+Singh and Bhatele, "AxoNN", 2022; on the host's processor: Ren et al., "ZeRO-Offload", 2021.
 What to look at: `device.most` does not depend on the size of the model.
 """
 

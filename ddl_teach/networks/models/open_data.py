@@ -2,8 +2,7 @@
 
 A file is downloaded once, into a folder that all ranks of a machine share. It gets its name when
 it is whole and has the published sum, so that ranks that begin together never see half of it.
-LeCun, Bottou, Bengio and Haffner, "Gradient-based learning applied to document recognition", 1998;
-Krizhevsky, "Learning multiple layers of features from tiny images", 2009.
+LeCun et al. 1998; Krizhevsky, "Learning multiple layers of features from tiny images", 2009.
 """
 
 import gzip

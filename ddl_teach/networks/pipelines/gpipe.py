@@ -2,8 +2,7 @@
 
 Cost: (m + P - 1) (F + B): a rank is idle for (P-1) (F + B), a share of (P-1) / (m + P - 1) of the
 time, so more micro-batches make the bubble small. But every rank keeps the activations of all m.
-Huang, Cheng, Bapna, Firat et al., "GPipe: efficient training of giant neural networks using
-pipeline parallelism", NeurIPS 2019.
+Huang et al., "GPipe", 2019.
 What to look at: the moment when all ranks hold everything, just before the first backward.
 """
 

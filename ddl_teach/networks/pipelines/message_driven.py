@@ -6,8 +6,7 @@ is P (F + B) + 2 (P-1) L with latency L. A limit of k lets k of them through in 
 most one in F + B. So it takes the naive way's time for k = 1, and GPipe's or a little more from k
 = P on; a limit above P pays where messages take long. It keeps the activations of at most k
 micro-batches: on most ranks more than 1F1B with as many in flight, which takes about the same
-time. Singh and Bhatele, "AxoNN: an asynchronous, message-driven parallel framework for
-extreme-scale deep learning", IPDPS 2022 (their limit is P unless told otherwise).
+time. Singh and Bhatele, "AxoNN", 2022 (their limit is P unless told otherwise).
 What to look at: the order that came out, in `Passed.computed`.
 """
 

@@ -2,9 +2,8 @@
 
 Cost: the same time as GPipe's, (m + P - 1) (F + B). Rank r holds the activations of at most P - r
 micro-batches, however many there are. Where messages take L, ranks that run k ahead of the next
-keep k (P-1-r) + 1; from k = 1 + 2 L / (F + B) on they wait for no gradient. Narayanan, Harlap,
-Phanishayee et al., "PipeDream: generalized pipeline parallelism for DNN training", SOSP 2019; with
-one update a batch, as here, Fan, Rong, Meng et al., "DAPPLE", PPoPP 2021.
+keep k (P-1-r) + 1; from k = 1 + 2 L / (F + B) on they wait for no gradient. Narayanan et al.,
+"PipeDream", 2019; with one update a batch, as here, Fan, Rong, Meng et al., "DAPPLE", PPoPP 2021.
 What to look at: rank 0 keeps the most, though all do the same work; the last keeps one.
 """
 

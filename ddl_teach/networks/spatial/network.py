@@ -3,8 +3,7 @@
 Convolutions and poolings get a halo in place of their padding. Where the image ends, at a Flatten
 or a pooling of everything, the tiles are put together, and then every rank does the same. Each
 rank has seen a part of each image, so gradients of the weights are summed. Bytes, and which
-strides and paddings: `theory.halo`. Dryden et al., "Improving strong-scaling of CNN training by
-exploiting finer-grained parallelism", IPDPS 2019. Layers and names of parameters stay.
+strides and paddings: `theory.halo`. Dryden et al. 2019. Layers and names of parameters stay.
 """
 
 import copy

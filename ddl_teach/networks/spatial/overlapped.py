@@ -13,8 +13,7 @@ around, compute what is left and right of it.
     +------+---------------+------+
 
 Backwards the gradients of foreign points travel home while that of the core is computed. Dryden et
-al., "Improving strong-scaling of CNN training by exploiting finer-grained parallelism", IPDPS
-2019. What to look at: nothing is computed twice, but five small windows are slower than one.
+al. 2019. What to look at: nothing is computed twice, but five small windows are slower than one.
 """
 
 from __future__ import annotations

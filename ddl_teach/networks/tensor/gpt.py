@@ -3,8 +3,7 @@
 A block has two sums forwards and two backwards, each over all activations between two layers; so
 has what stands around the blocks, one after the embedding forwards, one before the scores
 backwards (`theory.split_layers.gpt_step`). With `sequence` the norms and sums of residuals hold
-1/P of the sequence. Shoeybi et al., "Megatron-LM", 2019; Korthikanti et al., "Reducing activation
-recomputation in large transformer models", 2022.
+1/P of the sequence. Shoeybi et al., "Megatron-LM", 2019; Korthikanti et al. 2022.
 """
 
 from collections.abc import Callable, Iterable

@@ -1,13 +1,8 @@
 """Attention in tiles: the scores of a tile of queries and a tile of keys are the only ones held.
 
-Each tile of queries meets one tile of keys after the other. Its softmax runs: a larger score
-multiplies all sums so far by exp(old - new). Kept for the way back are the output and one number
-for each query, the log of its sum; backward every score is computed anew, 10 N^2 d operations
-where the definition has 8 N^2 d. Stored: 4 N d + N numbers for each head, where the definition
-has N^2 more. Sums of 16-bit numbers run in 32 bits. Dao, Fu, Ermon, Rudra and Re,
-"FlashAttention: fast and memory-efficient exact attention with IO-awareness", NeurIPS 2022; the
-loop over queries outside: Dao, "FlashAttention-2: faster attention with better parallelism and
-work partitioning", 2023.
+The algorithm and its cost stand in `plain.flash_attention`. Here sums of 16-bit numbers run in 32
+bits, and the loop over queries is outside: Dao, "FlashAttention-2: faster attention with better
+parallelism and work partitioning", 2023.
 What to look at: `traffic`, which falls as tiles grow, while the operations stay.
 """
 

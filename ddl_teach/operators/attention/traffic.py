@@ -1,8 +1,7 @@
 """The bytes that a kernel moves between a device's large memory and its small, fast one.
 
 A kernel on a device with little fast memory loads tiles, computes with them there, and stores what
-it has to keep. `MemoryTraffic` counts both. Dao, Fu, Ermon, Rudra and Re, "FlashAttention: fast
-and memory-efficient exact attention with IO-awareness", NeurIPS 2022.
+it has to keep. `MemoryTraffic` counts both. Dao et al., "FlashAttention", 2022.
 """
 
 from dataclasses import dataclass

@@ -13,9 +13,8 @@ log2(tile^2) instead of about 9 tile^3, but slower ones; a product leaves number
 which the next product reads them, channels last.
 
 Cost of the products: 3 * frequencies * tiles * in_channels * out_channels, whatever the kernel,
-with tile * (tile / 2 + 1) frequencies. Mathieu, Henaff & LeCun, "Fast training of convolutional
-networks through FFTs", 2014. What to look at: transforms grow with the number of channels,
-products with its square.
+with tile * (tile / 2 + 1) frequencies. Mathieu et al. 2014. What to look at: transforms grow with
+the number of channels, products with its square.
 """
 
 from collections.abc import Iterator

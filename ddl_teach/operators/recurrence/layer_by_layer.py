@@ -11,8 +11,7 @@ With G gates, `per_gate` takes 2 G T products of B x I and B x H with H columns 
 same work in 2 T products with G H columns, which fill a processor better; the ratio shrinks as H
 and the batch grow. `all_steps` takes one product of T B x I before the loop and T of B x H. Only
 these wait for the state before: half of the work, or more where inputs are wide, has left the
-chain. Appleyard, Kocisky and Blunsom, "Optimizing performance of recurrent neural networks on
-GPUs", 2016.
+chain. Appleyard et al. 2016.
 """
 
 from collections.abc import Callable, Iterable, Sequence

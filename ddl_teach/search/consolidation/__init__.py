@@ -6,7 +6,6 @@ file           what is averaged       bytes a member  what comes out
 ensemble       outputs, or votes      8 n classes     better than a member; costs all of them
 ensemble       anything; weights      8 weights       of one training: good; of several: noise
 matching       weights of twins       8 weights       networks renumbered so that it works
-line           -                      -               the loss between two networks: the barrier
 distillation   nothing: it teaches    8 n classes     one network that answers as all did
 ============== ====================== =============== ============================================
 

@@ -1,13 +1,10 @@
 """Distillation: one network learns to answer as a teacher does, an ensemble for instance.
 
-    q = the teacher's probabilities at temperature T,   p_T = softmax(scores / T)
-    loss = soft T^2 (- sum of q log p_T)  +  (1 - soft) (- log p_1[answer])
+The loss, and what it is good for, stand in `plain.distillation`. With q the teacher's
+probabilities at temperature T, p_T = softmax(scores / T), and means over samples, the
+
     gradient by the scores = soft T (p_T - q)  +  (1 - soft) (p_1 - right answer)
 
-both as means over samples. What the teacher thinks of *wrong* answers, that a 7 is rather a 1 than
-an 8, is more than a label says; a higher temperature shows more of it. T^2 makes up for the 1/T of
-softmax and the 1/T of p - q, so that the parts keep their proportion. Hinton, Vinyals and Dean,
-"Distilling the knowledge in a neural network", 2015.
 What to look at: the student is one network's work and memory, whatever the teacher was. It is a
 task like any other, so any WHEN, path and form trains it.
 """

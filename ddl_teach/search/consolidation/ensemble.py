@@ -11,7 +11,8 @@ which costs the work of all members for each picture (Hansen and Salamon, "Neura
 ensembles", IEEE Transactions on pattern analysis and machine intelligence, 1990). Of *weights* it
 is one network, and only where all members lie in one valley a good one: those of one training do
 (Izmailov, Podoprikhin, Garipov, Vetrov and Wilson, "Averaging weights leads to wider optima and
-better generalization", UAI 2018), those of two trainings do not.
+better generalization", UAI 2018), those of two trainings do not (Frankle, Dziugaite, Roy and
+Carbin, "Linear mode connectivity and the lottery ticket hypothesis", ICML 2020).
 What to look at: members that learnt the same pictures do not err independently, and the gain is a
 fraction of what `theory.ensembles` promises. The loss of the mean is never above the mean loss.
 """

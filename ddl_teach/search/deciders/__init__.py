@@ -6,7 +6,6 @@ decider             what it does                                        a worker
 RandomSearch        all trials alike                                    at the end
 SuccessiveHalving   the best 1/eta of a rung go on, eta times as long   at the end of rungs
 AsynchronousHalving a trial in the best 1/eta so far goes on at once    at the end
-Hyperband           halvings with many short trials, and with few long  in the last halving
 in_turn             proposals that learn from results, as `architectures` has two
 =================== =================================================== ====================
 

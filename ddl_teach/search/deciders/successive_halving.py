@@ -1,11 +1,7 @@
 """Successive halving: all trials for a short time, the best 1/eta of them eta times as long ...
 
-    rung k has n = floor(trials / eta^k) trials; each trains for floor(trials * least / n) steps
-
-so each rung spends the same budget, trials * least steps, but for a remainder. With r rungs that
-is r * trials * least; to train all that long would cost (eta^r - 1) / (eta - 1) * trials * least.
-Jamieson and Talwalkar, "Non-stochastic best arm identification and hyperparameter optimization",
-AISTATS 2016; there eta = 2, and steps are counted as here, in addition to those before.
+The sizes of rungs, and what they cost, stand in `plain.successive_halving`. In the paper eta is 2;
+steps are counted as there, in addition to those before.
 What to look at: a rung ends when its last trial does. Workers wait there for the slowest, and in
 the last rungs most of them have nothing to do.
 """
@@ -23,7 +19,7 @@ class SuccessiveHalving:
     """`trials` begin with `least` steps; of each rung the best of `eta` go on.
 
     One that crashes in the first rung is replaced by a new one, in a later rung by the next best
-    of the rung below. Trials are numbered from `first` in steps of `stride`.
+    of the rung below.
     """
 
     space: Space
@@ -32,8 +28,6 @@ class SuccessiveHalving:
     eta: int = 3
     least: int = 10
     seed: int = 0
-    first: int = field(default=0, kw_only=True)
-    stride: int = field(default=1, kw_only=True)
     decisions: list[Decision] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -50,7 +44,7 @@ class SuccessiveHalving:
                 f"{name}: {trials} trials can be cut to 1/{eta} of them {most - 1} times, so "
                 f"rungs is at most {most}, not {self.rungs}; take more trials or a smaller eta"
             )
-        self._numbers = itertools.count(self.first, self.stride)  # of trials
+        self._numbers = itertools.count()  # of trials
         self._rung = 0
         self._to_begin = self._places = trials  # of the first rung; of this one
         self._queue: deque[int] = deque()  # trials that have entered it

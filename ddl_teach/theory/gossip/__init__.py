@@ -21,7 +21,6 @@ agree. How fast they come to agree is one number, the second eigenvalue of W:
     one-peer exponential  1              0 after log2 P steps           n            (P = 2^k)
     all-reduce (a ring)   --             0                              2 (P-1)/P n
 
-Xiao and Boyd, "Fast linear iterations for distributed averaging", 2004; Lian et al., "Can
-decentralized algorithms outperform centralized algorithms?", NeurIPS 2017; Ying et al.,
-"Exponential graph is provably efficient for decentralized deep training", NeurIPS 2021.
+Xiao and Boyd, "Fast linear iterations for distributed averaging", 2004; Lian et al. 2017; Ying et
+al., "Exponential graph is provably efficient for decentralized deep training", NeurIPS 2021.
 """

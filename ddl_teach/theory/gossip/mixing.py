@@ -8,9 +8,8 @@ W[i, j] is the weight that rank i gives to the vector from rank j, and to its ow
 The first needs links that go both ways; rows *and* columns sum to 1, so no rank counts for more.
 The second works on directed graphs, but only columns sum to 1: ranks that receive from many
 collect more than their share. Push-sum divides that out again (Kempe, Dobra and Gehrke 2003;
-Assran et al. 2019). Metropolis et al. 1953; Hastings 1970; Xiao and Boyd, "Fast linear iterations
-for distributed averaging", 2004. What to look at: the plain average, 1 / (1 + d_i), ends in
-agreement, but not on the mean.
+Assran et al. 2019). Metropolis et al. 1953; Hastings 1970; Xiao and Boyd 2004. What to look at:
+the plain average, 1 / (1 + d_i), ends in agreement, but not on the mean.
 """
 
 from collections.abc import Callable

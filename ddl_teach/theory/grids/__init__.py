@@ -15,7 +15,5 @@ search   all grids in order, with the reason for each
     tensor     every layer          four activations per block and micro-batch   it must be fast
     context    the text             all keys and values, three times             attention only
 
-Narayanan et al., "Efficient large-scale language model training on GPU clusters using
-Megatron-LM", SC 2021; Singh and Bhatele, "AxoNN: an asynchronous, message-driven parallel
-framework for extreme-scale deep learning", IPDPS 2022.
+Narayanan et al. 2021; Singh and Bhatele, "AxoNN", 2022.
 """

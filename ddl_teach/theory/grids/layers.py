@@ -9,8 +9,7 @@ block of width h on texts of T positions:
     keys and values     2 h                what goes round along context
     kept for backward   4 h whole, 12 h split over tensor, and the result is h
 
-Narayanan et al., 2021 (work); Korthikanti et al., "Reducing activation recomputation in large
-transformer models", 2022 (what is kept; here without dropout).
+Narayanan et al., 2021 (work); Korthikanti et al. 2022 (what is kept; here without dropout).
 What to look at: weights and work per position grow with h^2, messages with h.
 """
 

@@ -8,8 +8,7 @@ numbers, what it has not sent yet) belongs to a `CompressorState`, one for each 
     error(n)     a bound on E|decode(encode(x)) - x|^2 / |x|^2: up to 1 is a contraction, and a
                  residual that is kept and sent later stays bounded
 
-Stich, Cordonnier & Jaggi, "Sparsified SGD with memory", 2018; Alistarh et al., "QSGD:
-communication-efficient SGD via gradient quantization and encoding", 2017.
+Stich, Cordonnier & Jaggi, "Sparsified SGD with memory", 2018; Alistarh et al., "QSGD", 2017.
 What to look at: compressors are one or the other, hardly ever both; the biased ones need a memory.
 """
 

@@ -3,10 +3,9 @@
 What is not negative becomes the mean of all such entries of its bucket, what is negative the mean
 of those: of all two values by sign these are the nearest, and the bucket's sum stays as it was.
 
-Cost: ceil(n/8) bytes of signs and 8 bytes a bucket, 1/32 of float32 for large buckets. Seide, Fu,
-Droppo, Li & Yu, "1-bit stochastic gradient descent and its application to data-parallel
-distributed training of speech DNNs", Interspeech 2014. (There a bucket is a column of a weight
-matrix.) What to look at: it works with `Feedback`, and diverges without.
+Cost: ceil(n/8) bytes of signs and 8 bytes a bucket, 1/32 of float32 for large buckets. Seide et
+al. 2014. (There a bucket is a column of a weight matrix.) What to look at: it works with
+`Feedback`, and diverges without.
 """
 
 from dataclasses import dataclass

@@ -7,9 +7,8 @@ bucket of d entries. At most s (s + sqrt(d)) entries are expected not to be zero
 
 Cost, levels plainly packed: 1 + bits(s) bits a number and 4 bytes a bucket; by Elias's code
 (`coding="elias"`, as in the paper) shorter when few levels are used, and of no fixed length.
-Alistarh, Grubic, Li, Tomioka & Vojnovic, "QSGD: communication-efficient SGD via gradient
-quantization and encoding", NIPS 2017. What to look at: large buckets save 4-byte lengths and pay
-in variance; nothing has to be remembered, for the errors average out.
+Alistarh et al., "QSGD", 2017. What to look at: large buckets save 4-byte lengths and pay in
+variance; nothing has to be remembered, for the errors average out.
 """
 
 import math

@@ -5,9 +5,8 @@
 Each gradient is a step, and while a worker computes it the others make about P - 1: so old are its
 weights. No time is lost, but the largest stable rate falls like one over the staleness. With
 `damp=inverse` a rate that is right for one worker stays stable for any number, and a slow worker's
-very old gradients hardly count. Dean et al., "Large scale distributed deep networks", NIPS 2012
-(Downpour); for `inverse` Zhang, Gupta, Lian and Liu, "Staleness-aware async-SGD for distributed
-deep learning", IJCAI 2016.
+very old gradients hardly count. Dean et al. 2012 (Downpour); for `inverse` Zhang, Gupta, Lian and
+Liu, "Staleness-aware async-SGD for distributed deep learning", IJCAI 2016.
 What to look at: `report.staleness` is P - 1 on average, and a slow worker's is far more.
 """
 

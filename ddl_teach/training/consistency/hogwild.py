@@ -1,12 +1,7 @@
 """HOGWILD: all workers update one vector in shared memory, and none takes a lock.
 
-    w[touched] -= rate * g[touched](w)          any worker, at any time
-
-No worker waits, and nothing is sent. But others change the weights while a gradient is computed
-(staleness), and of two additions to one number at the same moment one is lost. Where gradients are
-sparse both are rare; where they are dense most additions still arrive. Writing back a whole copy
-instead of adding would undo all that others did meanwhile. Recht, Re, Wright and Niu, "HOGWILD!: a
-lock-free approach to parallelizing stochastic gradient descent", NIPS 2011.
+The definition stands in `plain.hogwild`. Where gradients are dense, most additions still arrive.
+Writing back a whole copy instead of adding would undo all that others did meanwhile.
 What to look at: the ledger, which stays empty; and `Result.staleness`.
 """
 

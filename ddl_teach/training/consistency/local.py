@@ -4,9 +4,7 @@
 
 A period-th of the messages. Between two agreements the workers drift apart, each towards what its
 own share of the data wants; with period 1 and a rule whose steps are linear in the gradients (SGD,
-momentum) it is synchronous SGD. A rule's states are not averaged. McMahan et al.,
-"Communication-efficient learning of deep networks from decentralized data", AISTATS 2017; Stich,
-"Local SGD converges fast and communicates little", ICLR 2019.
+momentum) it is synchronous SGD. A rule's states are not averaged. McMahan et al. 2017; Stich 2019.
 """
 
 from dataclasses import dataclass

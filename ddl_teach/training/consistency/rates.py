@@ -7,10 +7,8 @@
 A batch k times as large can do in one step what k small ones did, if they would have gone the same
 way: hence k times the rate. If instead the variance of the update, rate^2 / batch, is to stay, the
 rate grows with the square root only. Early in training the k steps would not have gone the same
-way, and the large one leaps out of the valley: that is what the warm-up is for. Goyal et al.,
-"Accurate, large minibatch SGD: training ImageNet in 1 hour", 2017; Krizhevsky, "One weird trick
-for parallelizing convolutional neural networks", 2014. What to look at: neither rule goes on for
-ever (`theory.large_batches`).
+way, and the large one leaps out of the valley: that is what the warm-up is for. Goyal et al. 2017;
+Krizhevsky 2014. What to look at: neither rule goes on for ever (`theory.large_batches`).
 """
 
 import math

@@ -2,8 +2,7 @@
 
 Weights are one flat vector; seen as a table of `width` columns, a step of an embedding reads a few
 rows of it. To name a row takes 4 bytes, to send it 4 width or more. A task that knows its rows
-beforehand is a `worker.KnowsRows`. Li et al., "Scaling distributed machine learning with the
-parameter server", OSDI 2014: ranges of keys that are pushed and pulled.
+beforehand is a `worker.KnowsRows`. Li et al. 2014: ranges of keys that are pushed and pulled.
 """
 
 from __future__ import annotations

@@ -4,8 +4,7 @@ A gradient counts as soon as it arrives; after c steps a worker gets weights whe
 made c - bound. With bound 0 the servers average each step's gradients, as an all-reduce would.
 Above 0 every gradient is a step, P of them where the synchronous way makes one: the stable rate is
 smaller, by the staleness and by the P. The bound hides short delays that hit each worker now and
-then; a worker that is always slower still sets the pace of all. Ho et al., "More effective
-distributed ML via a stale synchronous parallel parameter server", NIPS 2013.
+then; a worker that is always slower still sets the pace of all. Ho et al. 2013.
 What to look at: `report.staleness` of the servers: how old the weights of each gradient were.
 """
 

@@ -1,8 +1,7 @@
 """All-reduce: no server, every rank is a worker, and all compute the mean together.
 
 Cost: that of the collective, any of ours or one's own; by ring 2 (P-1)/P n bytes for each rank,
-where a server takes in P n. Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for
-clusters of workstations", 2009.
+where a server takes in P n. Patarasuk and Yuan 2009.
 """
 
 from __future__ import annotations

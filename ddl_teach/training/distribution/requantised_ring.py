@@ -2,8 +2,7 @@
 
 Cost: 2 (P-1)/P m bytes a rank for messages of m bytes, no more than `AllReduce` sends with the
 same compressor. But each chunk's sum is rounded P times, where `AllReduce` sends every rank's part
-to the owner, which rounds the mean once (Wang et al., "ZeRO++: extremely efficient collective
-communication for giant model training", 2023).
+to the owner, which rounds the mean once (Wang et al., "ZeRO++", 2023).
 What to look at: the error grows with the ranks; `theory.quantised` says how.
 """
 

@@ -8,8 +8,7 @@ Cost for n bytes of weights on S servers and P workers, each clock: P n/S bytes 
 server and as many go out: P n/S / bandwidth on its port. A ring needs 2 n / bandwidth. Beside each
 update travels a request of 24 bytes; a pull is another, and its answer has 16 more. R rows of a
 table of w columns are named by 4 (R + 1) bytes, and w R numbers come back. Smola and
-Narayanamurthy, "An architecture for parallel topic models", VLDB 2010; Li et al., "Scaling
-distributed machine learning with the parameter server", OSDI 2014.
+Narayanamurthy, "An architecture for parallel topic models", VLDB 2010; Li et al. 2014.
 What to look at: `ledger.bytes_to(0)` of all workers together is the ingress of the first server.
 """
 

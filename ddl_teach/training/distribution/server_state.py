@@ -3,9 +3,8 @@
 A server holds weights, or a shard of them. Workers *push* updates and *pull* weights; a worker's
 clock counts its updates. `consistency.handles` says what the service's `bound` means: how long a
 pull waits. Li et al., "Scaling distributed machine learning with the parameter server", OSDI 2014;
-Ho et al., "More effective distributed ML via a stale synchronous parallel parameter server", NIPS
-2013; Chen et al., "Revisiting distributed synchronous SGD", 2016, for backups. What to look at: a
-worker that leaves, dies or comes late only changes for which workers a server waits.
+Ho et al. 2013; Chen et al., "Revisiting distributed synchronous SGD", 2016, for backups. What to
+look at: a worker that leaves, dies or comes late only changes for which workers a server waits.
 """
 
 from typing import Any, Protocol

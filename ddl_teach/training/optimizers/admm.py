@@ -5,10 +5,9 @@
     u_r = u_r + x_r - z                                     what rank r had to give in, so far
 
 minimises f_1(x) + ... + f_P(x) + g(x). No gradient travels. At the end rho u_r is minus the
-gradient of f_r: what the other ranks want of it, a price. Boyd, Parikh, Chu, Peleato and Eckstein,
-"Distributed optimization and statistical learning via the alternating direction method of
-multipliers", 2011, section 7. What to look at: two residuals fall, how far ranks are from z and
-how far z still moves. `training.consistency.consensus_admm` trains so.
+gradient of f_r: what the other ranks want of it, a price. Boyd et al. 2011, section 7. What to
+look at: two residuals fall, how far ranks are from z and how far z still moves.
+`training.consistency.consensus_admm` trains so.
 """
 
 from collections.abc import Callable

@@ -6,9 +6,7 @@ for a layer with inputs a, derivatives d of the loss by its outputs, and gradien
 (outputs x inputs). The layer's Fisher matrix has (inputs outputs)^2 numbers. It is about the
 Kronecker product of A and D; the inverse of that costs inputs^3 + outputs^3 only. Over ranks, A, D
 and G are averaged, then each layer is inverted by one rank and its step broadcast. Martens and
-Grosse, "Optimizing neural networks with Kronecker-factored approximate curvature", ICML 2015,
-damped as in section 6.3; over ranks Osawa et al., "Large-scale distributed second-order
-optimization using Kronecker-factored approximate curvature", CVPR 2019.
+Grosse 2015, damped as in section 6.3; over ranks Osawa et al. 2019.
 What to look at: on linear least squares, where the factors are exact, one step is all it takes. d
 should come from answers that the network itself draws (the Fisher matrix), not from the labels.
 """
