@@ -29,13 +29,13 @@ class RankGroup(ProcessGroup):  # type: ignore[misc]
     def __init__(self, comm: Comm, collectives: Collectives, name: str = "") -> None:
         super().__init__(comm.rank, comm.size)
         self.comm = comm
-        self._collectives = collectives
+        self._call = collectives
         self._name = name
         self._line = comm.line()
 
     def _begin(
-        self, function: Callable[..., None], *args: Any, tensors: Any, opts: Any, op: Any = None,
-        nbytes: int | None = None,
+        self, function: Callable[..., None], args: tuple[Any, ...], tensors: Any, opts: Any,
+        nbytes: int | None = None, op: Any = None,
     ) -> CollectiveWork:  # fmt: skip
         """Carry out a collective, beside the rank's own work if torch does not wait for it."""
         self.comm.collective(f"torch.{function.__name__}", nbytes, op)  # on all ranks alike
@@ -54,25 +54,22 @@ class RankGroup(ProcessGroup):  # type: ignore[misc]
     def broadcast(self, tensors: Tensors, opts: Any = None) -> CollectiveWork:
         root = opts.rootRank if opts is not None else 0
         rows = rows_of(tensors)
-        call = self._collectives.broadcast
-        return self._begin(call, rows, root, tensors=tensors, opts=opts, nbytes=_size(rows))
+        return self._begin(self._call.broadcast, (rows, root), tensors, opts, _size(rows))
 
     def allreduce(self, tensors: Tensors, opts: Any = None) -> CollectiveWork:
         how = Reduction.of(opts.reduceOp if opts is not None else dist.ReduceOp.SUM, tensors)
-        rows, call = rows_of(tensors), self._collectives.allreduce
-        words = {"tensors": tensors, "opts": opts, "op": how.name, "nbytes": _size(rows)}
-        return self._begin(call, rows, how, **words)
+        rows = rows_of(tensors)
+        return self._begin(self._call.allreduce, (rows, how), tensors, opts, _size(rows), how.name)
 
     allreduce_coalesced = allreduce
 
     def reduce(self, tensors: Tensors, opts: Any) -> CollectiveWork:
         how, (row,) = Reduction.of(opts.reduceOp, tensors), rows_of(tensors)
-        words = {"tensors": tensors, "opts": opts, "op": how.name, "nbytes": row.nbytes}
-        return self._begin(self._collectives.reduce, row, opts.rootRank, how, **words)
+        args = row, opts.rootRank, how
+        return self._begin(self._call.reduce, args, tensors, opts, row.nbytes, how.name)
 
     def barrier(self, opts: Any = None) -> CollectiveWork:
-        written = [torch.ones(1)]  # torch wants a tensor
-        return self._begin(self._collectives.barrier, tensors=written, opts=opts)
+        return self._begin(self._call.barrier, (), [torch.ones(1)], opts)  # torch wants a tensor
 
     # -- chunks of it on each ---------------------------------------------------------------
 
@@ -91,10 +88,9 @@ class RankGroup(ProcessGroup):  # type: ignore[misc]
 
         def all_gather(comm: Comm) -> None:
             for out, row in pairs:
-                self._collectives.allgather(comm, out, row)
+                self._call.allgather(comm, out, row)
 
-        nbytes = _size([row for _, row in pairs])
-        return self._begin(all_gather, tensors=outs, opts=opts, nbytes=nbytes)
+        return self._begin(all_gather, (), outs, opts, _size([row for _, row in pairs]))
 
     def allgather(
         self, outs: Sequence[Tensors], ours: Tensors, opts: Any = None
@@ -106,9 +102,9 @@ class RankGroup(ProcessGroup):  # type: ignore[misc]
 
         def all_gather(comm: Comm) -> None:
             for out, row in zip(rows, mine, strict=True):
-                self._collectives.allgather_list(comm, out, row)
+                self._call.allgather_list(comm, out, row)
 
-        return self._begin(all_gather, tensors=outs, opts=opts)
+        return self._begin(all_gather, (), outs, opts)
 
     def allgather_coalesced(
         self, outs: Sequence[Tensors], ours: Tensors, opts: Any
@@ -132,19 +128,18 @@ class RankGroup(ProcessGroup):  # type: ignore[misc]
 
         def reduce_scatter(comm: Comm) -> None:
             for out, row in pairs:
-                self._collectives.reduce_scatter(comm, out, row, how)
+                self._call.reduce_scatter(comm, out, row, how)
 
         nbytes = _size([row for _, row in pairs])
-        words = {"tensors": outs, "opts": opts, "op": how.name, "nbytes": nbytes}
-        return self._begin(reduce_scatter, **words)
+        return self._begin(reduce_scatter, (), outs, opts, nbytes, how.name)
 
     def reduce_scatter(self, outs: Tensors, parts: Sequence[Tensors], opts: Any) -> CollectiveWork:
         how, (out,), (mine,) = Reduction.of(opts.reduceOp, outs), rows_of(outs), parts
         rows = rows_of(mine)
         self._check("reduce_scatter: tensors in the list", len(rows), self.comm.size)
         self._check("reduce_scatter", len(out), len(rows[self.comm.rank]))
-        words = {"tensors": outs, "opts": opts, "op": how.name, "nbytes": _size(rows)}
-        return self._begin(self._collectives.reduce_scatter_list, out, rows, how, **words)
+        call, args = self._call.reduce_scatter_list, (out, rows, how)
+        return self._begin(call, args, outs, opts, _size(rows), how.name)
 
     # -- from one to all, from all to one, from all to all ----------------------------------
 
@@ -152,15 +147,13 @@ class RankGroup(ProcessGroup):  # type: ignore[misc]
         rows, (mine,) = rows_of(outs[0]) if outs else [], rows_of(ours)
         for row in rows:
             self._check("gather", len(row), len(mine))
-        words = {"tensors": outs, "opts": opts, "nbytes": mine.nbytes}
-        return self._begin(self._collectives.gather, rows, mine, opts.rootRank, **words)
+        return self._begin(self._call.gather, (rows, mine, opts.rootRank), outs, opts, mine.nbytes)
 
     def scatter(self, outs: Tensors, parts: Sequence[Tensors], opts: Any) -> CollectiveWork:
         (out,), rows = rows_of(outs), rows_of([x.contiguous() for x in parts[0]]) if parts else []
         for row in rows:
             self._check("scatter", len(out), len(row))
-        words = {"tensors": outs, "opts": opts, "nbytes": out.nbytes}
-        return self._begin(self._collectives.scatter, out, rows, opts.rootRank, **words)
+        return self._begin(self._call.scatter, (out, rows, opts.rootRank), outs, opts, out.nbytes)
 
     def alltoall(self, outs: Tensors, parts: Tensors, opts: Any = None) -> CollectiveWork:
         rows, mine = rows_of(outs), rows_of(parts)
@@ -177,13 +170,12 @@ class RankGroup(ProcessGroup):  # type: ignore[misc]
             outs, parts = self._parts(out, out_splits), self._parts(x, splits)
             return self._exchange(outs, parts, [out], opts)
         whole, row = row_of(out), row_of(x)
-        words = {"tensors": [out], "opts": opts, "nbytes": row.nbytes}
-        return self._begin(self._collectives.alltoall, whole, row, **words)
+        return self._begin(self._call.alltoall, (whole, row), [out], opts, row.nbytes)
 
     def _exchange(self, rows: Any, mine: Any, outs: Tensors, opts: Any) -> CollectiveWork:
         own = self.comm.rank
         self._check("all_to_all: elements from itself", len(rows[own]), len(mine[own]))
-        return self._begin(self._collectives.alltoall_list, rows, mine, tensors=outs, opts=opts)
+        return self._begin(self._call.alltoall_list, (rows, mine), outs, opts)
 
     def _parts(self, x: torch.Tensor, splits: Sequence[int]) -> list[Any]:
         sizes = list(splits) or [len(x) // self.comm.size] * self.comm.size
@@ -211,7 +203,7 @@ class RankGroup(ProcessGroup):  # type: ignore[misc]
         """A group of these ranks, which torch asks all ranks for, or its members alone."""
         if self.comm.rank not in ranks:
             return None
-        return RankGroup(self.comm.subgroup(ranks), self._collectives, group_name)
+        return RankGroup(self.comm.subgroup(ranks), self._call, group_name)
 
     def getBackendName(self) -> str:  # noqa: N802
         return "ddl_teach"
