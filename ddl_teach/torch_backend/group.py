@@ -84,7 +84,7 @@ class RankGroup(ProcessGroup):  # type: ignore[misc]
         self._check_types("all_gather", outs, ours)
         pairs = list(zip(rows_of(outs), rows_of(ours), strict=True))
         for out, row in pairs:
-            self._check("all_gather", len(out), self.comm.size * len(row))
+            self._check("all_gather, elements of the output", len(out), self.comm.size * len(row))
 
         def all_gather(comm: Comm) -> None:
             for out, row in pairs:
@@ -97,8 +97,8 @@ class RankGroup(ProcessGroup):  # type: ignore[misc]
     ) -> CollectiveWork:
         rows, mine = [rows_of(out) for out in outs], rows_of(ours)
         for out, row in zip(rows, mine, strict=True):
-            self._check("all_gather: tensors in the list", len(out), self.comm.size)
-            self._check("all_gather", len(out[self.comm.rank]), len(row))
+            self._check("all_gather, tensors in the list", len(out), self.comm.size)
+            self._check("all_gather, elements for this rank", len(out[self.comm.rank]), len(row))
 
         def all_gather(comm: Comm) -> None:
             for out, row in zip(rows, mine, strict=True):
@@ -124,7 +124,9 @@ class RankGroup(ProcessGroup):  # type: ignore[misc]
         self._check_types("reduce_scatter", outs, xs)
         pairs = list(zip(rows_of(outs), rows_of(xs), strict=True))
         for out, row in pairs:
-            self._check("reduce_scatter", self.comm.size * len(out), len(row))
+            self._check(
+                "reduce_scatter, elements of all outputs", self.comm.size * len(out), len(row)
+            )
 
         def reduce_scatter(comm: Comm) -> None:
             for out, row in pairs:
@@ -136,8 +138,8 @@ class RankGroup(ProcessGroup):  # type: ignore[misc]
     def reduce_scatter(self, outs: Tensors, parts: Sequence[Tensors], opts: Any) -> CollectiveWork:
         how, (out,), (mine,) = Reduction.of(opts.reduceOp, outs), rows_of(outs), parts
         rows = rows_of(mine)
-        self._check("reduce_scatter: tensors in the list", len(rows), self.comm.size)
-        self._check("reduce_scatter", len(out), len(rows[self.comm.rank]))
+        self._check("reduce_scatter, tensors in the list", len(rows), self.comm.size)
+        self._check("reduce_scatter, elements of the output", len(out), len(rows[self.comm.rank]))
         call, args = self._call.reduce_scatter_list, (out, rows, how)
         return self._begin(call, args, outs, opts, _size(rows), how.name)
 
@@ -146,19 +148,19 @@ class RankGroup(ProcessGroup):  # type: ignore[misc]
     def gather(self, outs: Sequence[Tensors], ours: Tensors, opts: Any) -> CollectiveWork:
         rows, (mine,) = rows_of(outs[0]) if outs else [], rows_of(ours)
         for row in rows:
-            self._check("gather", len(row), len(mine))
+            self._check("gather, elements of an output", len(row), len(mine))
         return self._begin(self._call.gather, (rows, mine, opts.rootRank), outs, opts, mine.nbytes)
 
     def scatter(self, outs: Tensors, parts: Sequence[Tensors], opts: Any) -> CollectiveWork:
         (out,), rows = rows_of(outs), rows_of([x.contiguous() for x in parts[0]]) if parts else []
         for row in rows:
-            self._check("scatter", len(out), len(row))
+            self._check("scatter, elements of the output", len(out), len(row))
         return self._begin(self._call.scatter, (out, rows, opts.rootRank), outs, opts, out.nbytes)
 
     def alltoall(self, outs: Tensors, parts: Tensors, opts: Any = None) -> CollectiveWork:
         rows, mine = rows_of(outs), rows_of(parts)
-        self._check("all_to_all: tensors in a list", len(rows), self.comm.size)
-        self._check("all_to_all: tensors in a list", len(mine), self.comm.size)
+        self._check("all_to_all, tensors in a list", len(rows), self.comm.size)
+        self._check("all_to_all, tensors in a list", len(mine), self.comm.size)
         return self._exchange(rows, mine, outs, opts)
 
     def all_to_all_single(
@@ -174,13 +176,13 @@ class RankGroup(ProcessGroup):  # type: ignore[misc]
 
     def _exchange(self, rows: Any, mine: Any, outs: Tensors, opts: Any) -> CollectiveWork:
         own = self.comm.rank
-        self._check("all_to_all: elements from itself", len(rows[own]), len(mine[own]))
+        self._check("all_to_all, elements from itself", len(rows[own]), len(mine[own]))
         return self._begin(self._call.alltoall_list, (rows, mine), outs, opts)
 
     def _parts(self, x: torch.Tensor, splits: Sequence[int]) -> list[Any]:
         sizes = list(splits) or [len(x) // self.comm.size] * self.comm.size
-        self._check("all_to_all: rows by the sizes of its splits", sum(sizes), len(x))
-        self._check("all_to_all: splits", len(sizes), self.comm.size)
+        self._check("all_to_all, rows by the sizes of its splits", sum(sizes), len(x))
+        self._check("all_to_all, splits", len(sizes), self.comm.size)
         split: Any = x.split  # without a type in torch
         return rows_of(split(sizes))
 
@@ -227,7 +229,7 @@ class RankGroup(ProcessGroup):  # type: ignore[misc]
         if given != needed:
             raise ValueError(
                 f"rank {self.comm.rank}: {what}: {given} where {needed} are needed on "
-                f"{self.comm.size} ranks"
+                f"{self.comm.size} ranks: change the sizes of what this call is given"
             )
 
 

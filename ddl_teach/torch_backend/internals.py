@@ -9,6 +9,7 @@
     c10d._unregister_all_process_groups     a rank that ends its own groups would end all ranks'
     c10d.rendezvous         ranks know one another already: no store has to be found
     c10d.init_process_group, _new_group_with_tag     scripts name other backends
+    c10d._get_default_store     torch would wait half an hour for keys that other ranks write
     sys.excepthook          every init_process_group puts one more around the last
     _current_autograd_node  whether a backward pass goes on, at whose end DDP waits
                             inside C++ (`work`)
@@ -31,6 +32,7 @@ import itertools
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -179,6 +181,8 @@ def _init_process_group(backend: Any = None, *args: Any, **kwargs: Any) -> None:
                 f"{NAME!r}); a script runs as it is by `ddl-teach run SCRIPT --torch`"
             )
     _usual_init(backend, *args, **kwargs)
+    if comm is not None and "store" not in kwargs:  # a key that it lacks no other rank writes
+        c10d._get_default_store().set_timeout(timedelta(milliseconds=1))
 
 
 def _new_group(

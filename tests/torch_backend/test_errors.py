@@ -43,6 +43,7 @@ def test_the_line_is_named(program, strict):
         (faulty_programs.swaps, 2),  # whose messages have one length, and so none waits for ever
         (faulty_programs.swaps, 4),
         (faulty_programs.another_operation, 3),
+        (faulty_programs.reads_a_key_of_another_rank, 2),
     ],
 )
 def test_real_ranks_tell_it_too(real, program, ranks):
@@ -80,6 +81,21 @@ def sums(comm):
 )
 def test_the_two_collectives_are_named(program, first, second):
     with pytest.raises(DiagnosedError, match=f"{first}, at .*\n  {second}"):
+        simulate(program, 3, threads=True)
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        (faulty_programs.wrong_length_of_a_list, "all_gather, tensors in the list: 1 where 3 are"),
+        (
+            faulty_programs.gathers_more_than_there_is_room_for,
+            "rank 1: all_gather, elements for this rank: 2 where 3 are needed on 3 ranks: change",
+        ),
+    ],
+)
+def test_sizes_that_do_not_fit_are_named(program, words):
+    with pytest.raises(RankFailed, match=words):
         simulate(program, 3, threads=True)
 
 
