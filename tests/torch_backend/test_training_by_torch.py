@@ -136,9 +136,10 @@ def test_a_way_on_real_ranks(on_processes, name, ranks):
 
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore:FSDP2-wrapped module")
+@pytest.mark.timeout(520)  # eight ranks on two busy cores
 @pytest.mark.parametrize(("name", "ranks"), MESHES)
 def test_a_way_on_a_mesh_of_real_ranks(on_processes, name, ranks):
-    check(on_processes, ON_MESHES[name], ranks)
+    check(partial(on_processes, timeout=500), ON_MESHES[name], ranks)
 
 
 @pytest.mark.long
