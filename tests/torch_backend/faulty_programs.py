@@ -30,6 +30,14 @@ def skips_asynchronously(comm):
         dist.all_reduce(torch.ones(3), async_op=True).wait()  # the line
 
 
+def skips_in_a_group(comm):
+    begun(comm)
+    pair = dist.new_group([0, 1])
+    if comm.rank == 0:
+        dist.all_reduce(torch.ones(3), group=pair)  # the line
+    dist.barrier()
+
+
 def swaps(comm):
     begun(comm)
     x, y = torch.ones(4), torch.ones(2)
@@ -144,8 +152,8 @@ def one_rank_leaves_ddp(comm):
 
 
 PROGRAMS = [
-    skips, skips_the_last, skips_asynchronously, swaps, another_operation, a_mean_and_a_sum,
-    wrong_shape, wrong_shape_asynchronously,
+    skips, skips_the_last, skips_asynchronously, skips_in_a_group,
+    swaps, another_operation, a_mean_and_a_sum, wrong_shape, wrong_shape_asynchronously,
     wrong_type, wrong_length_of_a_list, gathers_more_than_there_is_room_for,
     reads_a_key_of_another_rank, average_of_whole_numbers, bits_of_fractions,
     sparse, not_contiguous,
