@@ -279,7 +279,7 @@ def advice(waits: Sequence[Wait], cycle: Sequence[int]) -> str:
             "Use sendrecv or isend."
         )
     if cycle:
-        return "follow the ring: one of these ranks must send before it waits."
+        return "follow the ring: one rank must send, or call a collective, before it waits."
     if verbs <= set(SENDS):
         return "a receive is missing, or a rank returned too early."
     return (

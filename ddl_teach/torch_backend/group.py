@@ -29,13 +29,13 @@ class RankGroup(ProcessGroup):  # type: ignore[misc]
     def __init__(self, comm: Comm, collectives: Collectives, name: str = "") -> None:
         super().__init__(comm.rank, comm.size)
         self.comm = comm
-        self._collectives = collectives
+        self._call = collectives
         self._name = name
         self._line = comm.line()
 
     def _begin(
-        self, function: Callable[..., None], *args: Any, tensors: Any, opts: Any, op: Any = None,
-        nbytes: int | None = None,
+        self, function: Callable[..., None], args: tuple[Any, ...], tensors: Any, opts: Any,
+        nbytes: int | None = None, op: Any = None,
     ) -> CollectiveWork:  # fmt: skip
         """Carry out a collective, beside the rank's own work if torch does not wait for it."""
         self.comm.collective(f"torch.{function.__name__}", nbytes, op)  # on all ranks alike
@@ -54,25 +54,22 @@ class RankGroup(ProcessGroup):  # type: ignore[misc]
     def broadcast(self, tensors: Tensors, opts: Any = None) -> CollectiveWork:
         root = opts.rootRank if opts is not None else 0
         rows = rows_of(tensors)
-        call = self._collectives.broadcast
-        return self._begin(call, rows, root, tensors=tensors, opts=opts, nbytes=_size(rows))
+        return self._begin(self._call.broadcast, (rows, root), tensors, opts, _size(rows))
 
     def allreduce(self, tensors: Tensors, opts: Any = None) -> CollectiveWork:
         how = Reduction.of(opts.reduceOp if opts is not None else dist.ReduceOp.SUM, tensors)
-        rows, call = rows_of(tensors), self._collectives.allreduce
-        words = {"tensors": tensors, "opts": opts, "op": how.name, "nbytes": _size(rows)}
-        return self._begin(call, rows, how, **words)
+        rows = rows_of(tensors)
+        return self._begin(self._call.allreduce, (rows, how), tensors, opts, _size(rows), how.name)
 
     allreduce_coalesced = allreduce
 
     def reduce(self, tensors: Tensors, opts: Any) -> CollectiveWork:
         how, (row,) = Reduction.of(opts.reduceOp, tensors), rows_of(tensors)
-        words = {"tensors": tensors, "opts": opts, "op": how.name, "nbytes": row.nbytes}
-        return self._begin(self._collectives.reduce, row, opts.rootRank, how, **words)
+        args = row, opts.rootRank, how
+        return self._begin(self._call.reduce, args, tensors, opts, row.nbytes, how.name)
 
     def barrier(self, opts: Any = None) -> CollectiveWork:
-        written = [torch.ones(1)]  # torch wants a tensor
-        return self._begin(self._collectives.barrier, tensors=written, opts=opts)
+        return self._begin(self._call.barrier, (), [torch.ones(1)], opts)  # torch wants a tensor
 
     # -- chunks of it on each ---------------------------------------------------------------
 
@@ -87,28 +84,27 @@ class RankGroup(ProcessGroup):  # type: ignore[misc]
         self._check_types("all_gather", outs, ours)
         pairs = list(zip(rows_of(outs), rows_of(ours), strict=True))
         for out, row in pairs:
-            self._check("all_gather", len(out), self.comm.size * len(row))
+            self._check("all_gather, elements of the output", len(out), self.comm.size * len(row))
 
         def all_gather(comm: Comm) -> None:
             for out, row in pairs:
-                self._collectives.allgather(comm, out, row)
+                self._call.allgather(comm, out, row)
 
-        nbytes = _size([row for _, row in pairs])
-        return self._begin(all_gather, tensors=outs, opts=opts, nbytes=nbytes)
+        return self._begin(all_gather, (), outs, opts, _size([row for _, row in pairs]))
 
     def allgather(
         self, outs: Sequence[Tensors], ours: Tensors, opts: Any = None
     ) -> CollectiveWork:
         rows, mine = [rows_of(out) for out in outs], rows_of(ours)
         for out, row in zip(rows, mine, strict=True):
-            self._check("all_gather: tensors in the list", len(out), self.comm.size)
-            self._check("all_gather", len(out[self.comm.rank]), len(row))
+            self._check("all_gather, tensors in the list", len(out), self.comm.size)
+            self._check("all_gather, elements for this rank", len(out[self.comm.rank]), len(row))
 
         def all_gather(comm: Comm) -> None:
             for out, row in zip(rows, mine, strict=True):
-                self._collectives.allgather_list(comm, out, row)
+                self._call.allgather_list(comm, out, row)
 
-        return self._begin(all_gather, tensors=outs, opts=opts)
+        return self._begin(all_gather, (), outs, opts)
 
     def allgather_coalesced(
         self, outs: Sequence[Tensors], ours: Tensors, opts: Any
@@ -128,44 +124,43 @@ class RankGroup(ProcessGroup):  # type: ignore[misc]
         self._check_types("reduce_scatter", outs, xs)
         pairs = list(zip(rows_of(outs), rows_of(xs), strict=True))
         for out, row in pairs:
-            self._check("reduce_scatter", self.comm.size * len(out), len(row))
+            self._check(
+                "reduce_scatter, elements of all outputs", self.comm.size * len(out), len(row)
+            )
 
         def reduce_scatter(comm: Comm) -> None:
             for out, row in pairs:
-                self._collectives.reduce_scatter(comm, out, row, how)
+                self._call.reduce_scatter(comm, out, row, how)
 
         nbytes = _size([row for _, row in pairs])
-        words = {"tensors": outs, "opts": opts, "op": how.name, "nbytes": nbytes}
-        return self._begin(reduce_scatter, **words)
+        return self._begin(reduce_scatter, (), outs, opts, nbytes, how.name)
 
     def reduce_scatter(self, outs: Tensors, parts: Sequence[Tensors], opts: Any) -> CollectiveWork:
         how, (out,), (mine,) = Reduction.of(opts.reduceOp, outs), rows_of(outs), parts
         rows = rows_of(mine)
-        self._check("reduce_scatter: tensors in the list", len(rows), self.comm.size)
-        self._check("reduce_scatter", len(out), len(rows[self.comm.rank]))
-        words = {"tensors": outs, "opts": opts, "op": how.name, "nbytes": _size(rows)}
-        return self._begin(self._collectives.reduce_scatter_list, out, rows, how, **words)
+        self._check("reduce_scatter, tensors in the list", len(rows), self.comm.size)
+        self._check("reduce_scatter, elements of the output", len(out), len(rows[self.comm.rank]))
+        call, args = self._call.reduce_scatter_list, (out, rows, how)
+        return self._begin(call, args, outs, opts, _size(rows), how.name)
 
     # -- from one to all, from all to one, from all to all ----------------------------------
 
     def gather(self, outs: Sequence[Tensors], ours: Tensors, opts: Any) -> CollectiveWork:
         rows, (mine,) = rows_of(outs[0]) if outs else [], rows_of(ours)
         for row in rows:
-            self._check("gather", len(row), len(mine))
-        words = {"tensors": outs, "opts": opts, "nbytes": mine.nbytes}
-        return self._begin(self._collectives.gather, rows, mine, opts.rootRank, **words)
+            self._check("gather, elements of an output", len(row), len(mine))
+        return self._begin(self._call.gather, (rows, mine, opts.rootRank), outs, opts, mine.nbytes)
 
     def scatter(self, outs: Tensors, parts: Sequence[Tensors], opts: Any) -> CollectiveWork:
         (out,), rows = rows_of(outs), rows_of([x.contiguous() for x in parts[0]]) if parts else []
         for row in rows:
-            self._check("scatter", len(out), len(row))
-        words = {"tensors": outs, "opts": opts, "nbytes": out.nbytes}
-        return self._begin(self._collectives.scatter, out, rows, opts.rootRank, **words)
+            self._check("scatter, elements of the output", len(out), len(row))
+        return self._begin(self._call.scatter, (out, rows, opts.rootRank), outs, opts, out.nbytes)
 
     def alltoall(self, outs: Tensors, parts: Tensors, opts: Any = None) -> CollectiveWork:
         rows, mine = rows_of(outs), rows_of(parts)
-        self._check("all_to_all: tensors in a list", len(rows), self.comm.size)
-        self._check("all_to_all: tensors in a list", len(mine), self.comm.size)
+        self._check("all_to_all, tensors in a list", len(rows), self.comm.size)
+        self._check("all_to_all, tensors in a list", len(mine), self.comm.size)
         return self._exchange(rows, mine, outs, opts)
 
     def all_to_all_single(
@@ -177,18 +172,17 @@ class RankGroup(ProcessGroup):  # type: ignore[misc]
             outs, parts = self._parts(out, out_splits), self._parts(x, splits)
             return self._exchange(outs, parts, [out], opts)
         whole, row = row_of(out), row_of(x)
-        words = {"tensors": [out], "opts": opts, "nbytes": row.nbytes}
-        return self._begin(self._collectives.alltoall, whole, row, **words)
+        return self._begin(self._call.alltoall, (whole, row), [out], opts, row.nbytes)
 
     def _exchange(self, rows: Any, mine: Any, outs: Tensors, opts: Any) -> CollectiveWork:
         own = self.comm.rank
-        self._check("all_to_all: elements from itself", len(rows[own]), len(mine[own]))
-        return self._begin(self._collectives.alltoall_list, rows, mine, tensors=outs, opts=opts)
+        self._check("all_to_all, elements from itself", len(rows[own]), len(mine[own]))
+        return self._begin(self._call.alltoall_list, (rows, mine), outs, opts)
 
     def _parts(self, x: torch.Tensor, splits: Sequence[int]) -> list[Any]:
         sizes = list(splits) or [len(x) // self.comm.size] * self.comm.size
-        self._check("all_to_all: rows by the sizes of its splits", sum(sizes), len(x))
-        self._check("all_to_all: splits", len(sizes), self.comm.size)
+        self._check("all_to_all, rows by the sizes of its splits", sum(sizes), len(x))
+        self._check("all_to_all, splits", len(sizes), self.comm.size)
         split: Any = x.split  # without a type in torch
         return rows_of(split(sizes))
 
@@ -211,7 +205,7 @@ class RankGroup(ProcessGroup):  # type: ignore[misc]
         """A group of these ranks, which torch asks all ranks for, or its members alone."""
         if self.comm.rank not in ranks:
             return None
-        return RankGroup(self.comm.subgroup(ranks), self._collectives, group_name)
+        return RankGroup(self.comm.subgroup(ranks), self._call, group_name)
 
     def getBackendName(self) -> str:  # noqa: N802
         return "ddl_teach"
@@ -235,7 +229,7 @@ class RankGroup(ProcessGroup):  # type: ignore[misc]
         if given != needed:
             raise ValueError(
                 f"rank {self.comm.rank}: {what}: {given} where {needed} are needed on "
-                f"{self.comm.size} ranks"
+                f"{self.comm.size} ranks: change the sizes of what this call is given"
             )
 
 

@@ -7,7 +7,7 @@
     c10d._process_group_name    C++ registers groups by name for the whole process, so the names
                             of two simulated ranks must differ
     c10d._unregister_all_process_groups     a rank that ends its own groups would end all ranks'
-    c10d.rendezvous         ranks know one another already: no store has to be found
+    c10d.rendezvous, _get_default_store     ranks know one another: no store has to be waited for
     c10d.init_process_group, _new_group_with_tag     scripts name other backends
     sys.excepthook          every init_process_group puts one more around the last
     _current_autograd_node  whether a backward pass goes on, at whose end DDP waits
@@ -31,6 +31,7 @@ import itertools
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,7 @@ import torch.distributed as dist
 from torch._C import _current_autograd_node, _get_dispatch_mode, _TorchDispatchModeKey
 from torch.distributed import distributed_c10d as c10d
 from torch.distributed.distributed_c10d import (  # type: ignore[attr-defined]
+    _get_default_store,
     _new_group_with_tag,
     _process_group_name,
     _unregister_all_process_groups,
@@ -179,6 +181,8 @@ def _init_process_group(backend: Any = None, *args: Any, **kwargs: Any) -> None:
                 f"{NAME!r}); a script runs as it is by `ddl-teach run SCRIPT --torch`"
             )
     _usual_init(backend, *args, **kwargs)
+    if comm is not None and "store" not in kwargs:  # a key that it lacks no other rank writes
+        _get_default_store().set_timeout(timedelta(milliseconds=1))
 
 
 def _new_group(

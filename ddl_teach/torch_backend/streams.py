@@ -19,8 +19,8 @@ class Awaited(Protocol):
     """What a stream waits for: a collective under way."""
 
     storages: set[int]
+    request: Any  # None when it has been waited for
 
-    def is_completed(self) -> bool: ...
     def finish(self) -> None: ...
 
 
@@ -35,7 +35,7 @@ class VirtualStream:
         for work in list(works):
             if self is _main_stream():
                 work.finish()
-            elif not work.is_completed():
+            elif work.request is not None:
                 self.pending.append(work)
 
     def wait_stream(self, stream: VirtualStream) -> None:
@@ -75,8 +75,9 @@ class VirtualEvent:
             work.finish()
 
     def query(self) -> bool:
-        """Whether it has been passed."""
-        return all(work.is_completed() for work in self.works)
+        """True, after a wait: a program that asks in a loop would ask for ever."""
+        self.synchronize()
+        return True
 
 
 class UseStream:
@@ -134,9 +135,9 @@ def before_reading(tensors: Iterable[torch.Tensor]) -> None:
     if stream is not None and stream.pending:
         touched = storages(tensors)
         for work in list(stream.pending):
-            if not work.is_completed() and work.storages & touched:
+            if work.storages & touched:
                 work.finish()
-        stream.pending[:] = [work for work in stream.pending if not work.is_completed()]
+        stream.pending[:] = [work for work in stream.pending if work.request is not None]
 
 
 def storages(tensors: Iterable[torch.Tensor]) -> set[int]:

@@ -28,7 +28,7 @@ class CollectiveWork(TorchWork):  # type: ignore[misc]
 
     def __init__(self, request: Request | None, tensors: Sequence[Any]) -> None:
         super().__init__()
-        self._request = request
+        self.request = request  # None when it has been waited for
         self._tensors = tensors
         self._future: Any = None
         self._source = -1
@@ -36,7 +36,7 @@ class CollectiveWork(TorchWork):  # type: ignore[misc]
 
     def finish(self) -> None:
         """Wait for it."""
-        request, self._request = self._request, None
+        request, self.request = self.request, None
         if request is not None:
             self._source = request.wait()
             if self._future is not None:
@@ -52,8 +52,9 @@ class CollectiveWork(TorchWork):  # type: ignore[misc]
         return True
 
     def is_completed(self) -> bool:
-        """Whether it has been waited for; what fails ends the program."""
-        return self._request is None
+        """True, after a wait: a program that asks in a loop would ask for ever."""
+        self.finish()
+        return True
 
     synchronize, is_success = finish, is_completed  # the same by others of torch's names
 
@@ -74,7 +75,7 @@ class CollectiveWork(TorchWork):  # type: ignore[misc]
         """A future that is complete when this is."""
         if self._future is None:
             self._future = Future()
-            if self._request is None:
+            if self.request is None:
                 self._future.set_result(self._tensors)
             elif internals.in_backward_pass():
                 at_end_of_backward(self.finish)

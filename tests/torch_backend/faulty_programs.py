@@ -30,6 +30,14 @@ def skips_asynchronously(comm):
         dist.all_reduce(torch.ones(3), async_op=True).wait()  # the line
 
 
+def skips_in_a_group(comm):
+    begun(comm)
+    pair = dist.new_group([0, 1])
+    if comm.rank == 0:
+        dist.all_reduce(torch.ones(3), group=pair)  # the line
+    dist.barrier()
+
+
 def swaps(comm):
     begun(comm)
     x, y = torch.ones(4), torch.ones(2)
@@ -100,6 +108,17 @@ def wrong_length_of_a_list(comm):
     dist.all_gather([torch.empty(2)], torch.ones(2))  # the line
 
 
+def gathers_more_than_there_is_room_for(comm):
+    begun(comm)
+    out = [torch.empty(2) for _ in range(comm.size)]
+    dist.all_gather(out, torch.ones(2 + comm.rank % 2))  # the line
+
+
+def reads_a_key_of_another_rank(comm):
+    begun(comm)
+    dist.distributed_c10d._get_default_store().get(f"of rank {comm.rank + 1}")  # the line
+
+
 def average_of_whole_numbers(comm):
     begun(comm)
     dist.all_reduce(torch.ones(2, dtype=torch.int64), dist.ReduceOp.AVG)  # the line
@@ -133,9 +152,10 @@ def one_rank_leaves_ddp(comm):
 
 
 PROGRAMS = [
-    skips, skips_the_last, skips_asynchronously, swaps, another_operation, a_mean_and_a_sum,
-    wrong_shape, wrong_shape_asynchronously,
-    wrong_type, wrong_length_of_a_list, average_of_whole_numbers, bits_of_fractions,
+    skips, skips_the_last, skips_asynchronously, skips_in_a_group,
+    swaps, another_operation, a_mean_and_a_sum, wrong_shape, wrong_shape_asynchronously,
+    wrong_type, wrong_length_of_a_list, gathers_more_than_there_is_room_for,
+    reads_a_key_of_another_rank, average_of_whole_numbers, bits_of_fractions,
     sparse, not_contiguous,
     gathers_into_another_type, scatters_sums_into_another_type, splits_that_disagree,
     sums_of_eight_bits, begins_with_another_backend,

@@ -11,7 +11,7 @@ import torch.distributed as dist
 from faulty_programs import PROGRAMS
 
 from ddl_teach import simulate, torch_backend
-from ddl_teach.comm import DiagnosedError, RankFailed
+from ddl_teach.comm import Deadlock, DiagnosedError, RankFailed
 from ddl_teach.torch_backend import internals
 
 
@@ -43,6 +43,8 @@ def test_the_line_is_named(program, strict):
         (faulty_programs.swaps, 2),  # whose messages have one length, and so none waits for ever
         (faulty_programs.swaps, 4),
         (faulty_programs.another_operation, 3),
+        (faulty_programs.reads_a_key_of_another_rank, 2),
+        (faulty_programs.skips_in_a_group, 3),
     ],
 )
 def test_real_ranks_tell_it_too(real, program, ranks):
@@ -80,6 +82,28 @@ def sums(comm):
 )
 def test_the_two_collectives_are_named(program, first, second):
     with pytest.raises(DiagnosedError, match=f"{first}, at .*\n  {second}"):
+        simulate(program, 3, threads=True)
+
+
+def test_a_collective_that_a_member_of_a_group_skips_closes_a_ring():
+    with pytest.raises(Deadlock, match=r"in a group of 2\n.*skips_in_a_group") as caught:
+        simulate(faulty_programs.skips_in_a_group, 3, threads=True)
+    assert {0, 1} <= set(caught.value.cycle)
+    assert "must send, or call a collective, before it waits" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        (faulty_programs.wrong_length_of_a_list, "all_gather, tensors in the list: 1 where 3 are"),
+        (
+            faulty_programs.gathers_more_than_there_is_room_for,
+            "rank 1: all_gather, elements for this rank: 2 where 3 are needed on 3 ranks: change",
+        ),
+    ],
+)
+def test_sizes_that_do_not_fit_are_named(program, words):
+    with pytest.raises(RankFailed, match=words):
         simulate(program, 3, threads=True)
 
 

@@ -104,6 +104,22 @@ def test_collectives_run_beside_work_and_one_after_another(calls, seconds):
     assert run.results == pytest.approx([seconds] * 2)
 
 
+def asks_an_event(comm):
+    """A side stream notes what it waits for; its event is asked until it has been passed."""
+    dist.init_process_group("ddl_teach")
+    x, stream = torch.ones(3), torch.cpu.Stream()
+    with torch_backend.computing(torch_backend.Roofline(1e9, 1e9)), torch.cpu.stream(stream):
+        dist.all_reduce(x, async_op=True).wait()
+    event = stream.record_event()
+    while not event.query():
+        pass
+    return x.tolist()
+
+
+def test_an_event_may_be_asked_until_it_has_been_passed():
+    assert simulate(asks_an_event, 3, threads=True).results == [[3.0] * 3] * 3
+
+
 def dice(comm):
     dist.init_process_group("ddl_teach")
     torch.manual_seed(comm.rank)

@@ -61,7 +61,16 @@ def check(run, way):
         assert all(calls[verb] >= least for verb, least in WAYS[way][1].items())
 
 
+@pytest.mark.parametrize("ranks", [2, 3, 4])
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.slow
-def test_on_simulated_ranks(way):
-    check(simulate(with_ones_own, 2, way=way, threads=True), way)
+@pytest.mark.sampled(3)
+def test_on_simulated_ranks(way, ranks):
+    check(simulate(with_ones_own, ranks, way=way, threads=True), way)
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.long
+def test_on_real_ranks(real, way, ranks):
+    check(real(with_ones_own, ranks, way=way, timeout=200), way)

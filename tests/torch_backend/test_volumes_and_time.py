@@ -48,19 +48,32 @@ def one_pass(comm, way, fake):
         return comm.ledger.bytes_sent - before
 
 
+VOLUMES = [("DDP", 2), ("FSDP2", 3), ("FSDP2, kept", 2)]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("fake", [False, True], ids=["real numbers", "sizes only"])
 @pytest.mark.parametrize("ranks", [2, 3, 4, 5])
-@pytest.mark.parametrize(("way", "times"), [("DDP", 2), ("FSDP2", 3), ("FSDP2, kept", 2)], ids=str)
+@pytest.mark.parametrize(("way", "times"), VOLUMES, ids=str)
 @pytest.mark.sampled(8)
 def test_bytes_are_those_of_zero(way, times, ranks, fake):
     """An all-reduce, or a reduce-scatter and one or two all-gathers, of all weights: (P-1)/P times
     2 or 3. FSDP2 keeps the weights that the whole network has of its own from the forward pass
     to the backward pass: it gathers those once."""
-    root = 2 * LAYER * (3 - 1 if way != "DDP" else 2)
+    check_bytes(simulate(one_pass, ranks, threads=True, way=way, fake=fake), times)
+
+
+def check_bytes(run, times):
+    root, ranks = 2 * LAYER * 2, len(run.results)
     expected = (ranks - 1) * (3 * LAYER * times + root) / ranks
-    sent = simulate(one_pass, ranks, threads=True, way=way, fake=fake).results
-    assert sum(sent) == pytest.approx(ranks * expected, rel=1e-3)
+    assert sum(run.results) == pytest.approx(ranks * expected, rel=1e-3)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+@pytest.mark.parametrize(("way", "times"), VOLUMES, ids=str)
+def test_real_ranks_send_as_much(real, way, times, ranks):
+    check_bytes(real(one_pass, ranks, way=way, fake=False, timeout=200), times)
 
 
 class Layer(nn.Module):
@@ -101,6 +114,13 @@ def test_a_layer_of_tensor_parallelism_needs_four_all_reduces(ranks, layers):
     once = 2 * (ranks - 1) * activations / ranks, 2 * (ranks - 1)  # bytes and messages of a ring
     sent = simulate(tensor_parallel_pass, ranks, threads=True, layers=layers).results
     assert sent == [(4 * layers * once[0], 4 * layers * once[1])] * ranks
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+def test_real_ranks_need_as_many(real, ranks):
+    simulated = simulate(tensor_parallel_pass, ranks, threads=True, layers=2).results
+    assert real(tensor_parallel_pass, ranks, layers=2, timeout=200).results == simulated
 
 
 def timed(comm, how):

@@ -240,6 +240,23 @@ class SendReceive:
         return [] if size == 1 else all_three[: 3 if rank == 1 else 2]
 
 
+class Asked:
+    """A program may ask whether a call has ended, until it has."""
+
+    def call(self, rank, size):
+        x, y = value(rank), torch.empty(SHAPE, dtype=torch.float64)
+        works = [dist.all_reduce(x, async_op=True)]
+        if size > 1:
+            works += [dist.irecv(y, (rank - 1) % size), dist.isend(value(rank), (rank + 1) % size)]
+        for work in works:
+            while not work.is_completed():
+                pass
+        return [x, y][: min(size, 2)]
+
+    def truth(self, rank, size):
+        return [stacked(size).sum(0), value((rank - 1) % size)][: min(size, 2)]
+
+
 class Batch:
     def call(self, rank, size):
         right, left = (rank + 1) % size, (rank - 1) % size
@@ -361,6 +378,7 @@ CALLS = {
     "coalesced": Coalesced(),
     "old names": OldNames(),
     "send and receive": SendReceive(),
+    "asked whether it has ended": Asked(),
     "batch of messages": Batch(),
     "objects": Objects(),
     "eight bits": EightBits(),

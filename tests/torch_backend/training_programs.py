@@ -79,16 +79,19 @@ def ddp(comm, hook=None, algorithms=MappingProxyType({}), **kwargs):
     return weights(train(model, comm.rank, comm.size))
 
 
+def power_sgd(rank):
+    state = powerSGD_hook.PowerSGDState(
+        None, matrix_approximation_rank=rank, start_powerSGD_iter=2, min_compression_rate=0.1
+    )
+    return state, powerSGD_hook.powerSGD_hook
+
+
 HOOKS = {
     "fp16": lambda: (None, default_hooks.fp16_compress_hook),
     "all-reduce": lambda: (None, default_hooks.allreduce_hook),
     # Of full rank: nothing is lost, though everything goes through two factors.
-    "powerSGD": lambda: (
-        powerSGD_hook.PowerSGDState(
-            None, matrix_approximation_rank=24, start_powerSGD_iter=2, min_compression_rate=0.1
-        ),
-        powerSGD_hook.powerSGD_hook,
-    ),
+    "powerSGD": lambda: power_sgd(rank=24),
+    "powerSGD of rank 2": lambda: power_sgd(rank=2),
 }
 
 
