@@ -140,8 +140,9 @@ def spot(path: str, line: int, function: str) -> str:
     else:
         return f"{name}:{line} in {function}"
     source = linecache.getline(path, line).strip()
-    rest = " ..." if len(source) > SHOWN else ""
-    return f"{text}: {source[:SHOWN]}{rest}" if source else text
+    if len(source) > SHOWN:
+        source = f"{source[: SHOWN - 4]} ..."
+    return f"{text}: {source}" if source else text
 
 
 def error_text(error: BaseException) -> str:
