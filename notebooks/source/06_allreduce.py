@@ -443,7 +443,7 @@ print(f"latency {model.latency * 1e6:.0f} µs, {1e-9 / model.per_byte:.2f} GB a 
 # all-reduces, those of section 9: MPI's own, and that of torch.distributed, called gloo. So there
 # are three answers to one question: the formula (lines), the simulation (squares) and your machine
 # (dots, with the middle half of the turns as bars). Where the bars of several algorithms meet,
-# none of them is clearly faster: the title names them together.
+# the measurement does not say which of them is faster: the title names them together.
 
 # %%
 from ddl_class.notebook import gloo
