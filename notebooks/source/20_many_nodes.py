@@ -594,7 +594,8 @@ except DiagnosedError as story:
 # A pulled cable sends no message: a rank that waits cannot tell a lost node from a slow one. So
 # waiting needs a limit, and a person has to look at the cables. (A killed process is noticed at
 # once, because its connections close.) The cell has already mended what was broken, with new
-# engines: you need not do it.
+# engines: you need not do it. (Is no cable named? Then the 3 s were over before the tenth step,
+# because other programs were at work.)
 #
 # Now the training continues. The same function in the same folder first finds out where all ranks
 # can go on; then it goes on. Beside it runs a training without any accident.
