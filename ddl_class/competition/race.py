@@ -148,15 +148,19 @@ def lap(comm: Comm, train: Train, discipline: str, seed: int) -> tuple[Evaluatio
 
 
 def ground(comm: Comm) -> dict[str, str]:
-    """How many nodes, how many ranks on each, and the slowest cable between them, in words, on
-    every rank. The same processors on another network make another race."""
-    ranks = sorted(Counter(nodes_of(comm)).values())
+    """How many nodes and how many ranks on each, in words; on the first rank of each node also the
+    slowest cable between them. The same processors on another network make another race."""
+    home = nodes_of(comm)
+    ranks = sorted(Counter(home).values())
     if len(ranks) == 1:
         return {NODES: "1"}
-    described = f"{len(ranks)}, ranks on each: {', '.join(map(str, ranks))}"
-    rates = cables(comm)
+    described = {NODES: f"{len(ranks)}, ranks on each: {', '.join(map(str, ranks))}"}
+    first = comm.split(0 if home.index(comm.node) == comm.rank else None)
+    if first is None:  # its cable is also that of its node's first rank
+        return described
+    rates = cables(first)
     rate = f"{8e-6 / rates.slowest:.3g} Mbit/s at the slowest"
-    return {NODES: described, NETWORK: f"{rate}, latency {rates.latency * 1e6:.2g} us, measured"}
+    return described | {NETWORK: f"{rate}, latency {rates.latency * 1e6:,.0f} us, measured"}
 
 
 def same_network(first: str | None, other: str | None) -> bool:

@@ -2,8 +2,6 @@
 
     animate(ring.allreduce)                         on 4 simulated ranks
     animate(my_own_allreduce, ranks=8)              a learner's own function, on 8
-    animate(my_own_allreduce, run=engines.run)      on the ranks of this notebook
-    animate(ring.reduce_scatter, goal="reduce_scatter")
     animate(simulate(program, 4))                   the messages of any run
     animate(error)                                  of a run that hung, as far as it came
     animate(ring.allreduce).save("ring.svg")        for a README; "ring.html" is for a browser

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 
 from ddl_class.exercises.stages import RunningRanks
 from ddl_class.plots.frame import need
-from ddl_class.plots.staging import plot_recorded
+from ddl_class.plots.staging import NOTHING_RECORDED, plot_recorded
 from ddl_measure.device_messages import IN_HOST_MEMORY, LATENCY, measure_messages
 from ddl_measure.device_run import GPU, HOST, NO_DEVICE, DeviceRun, TransferPath, load
 from ddl_measure.interval import interval, ratio_of_turns
@@ -68,11 +68,7 @@ def recorded_table(about: str, folder: Path | str = RECORDED) -> str:
         for test in dict.fromkeys(row.test for row in run.rows)
         if test.startswith(about)
     ]
-    none = (
-        f"No run on a GPU is recorded yet for {about}. If you have a GPU, record one: "
-        ".venv/bin/python -m benchmarks.on_a_gpu"
-    )
-    return "\n\n".join(tables) or none
+    return "\n\n".join(tables) or f"{about}: {NOTHING_RECORDED}"
 
 
 def recorded_traces(folder: Path = TRACES) -> dict[str, Run]:

@@ -1,13 +1,12 @@
 """From what was recorded of a run to the film that a player shows."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import linecache
 import textwrap
 from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterator, Sequence
+from contextlib import suppress
 from math import inf
 from typing import Any, NamedTuple
 
@@ -59,7 +58,8 @@ def film_of(
     flights = list(_flights(run, seen, way))
     error = steps.error if steps else error
     noted = [since for own in seen for since, _ in own.places]
-    last = max([run.time, *noted, *(flight.left for flight in flights)])
+    moved = (time for flight in flights for time in (flight.left, flight.end) if time < inf)
+    last = max([run.time, *noted, *moved])
     end = last + (last / 3 or 1e-6) if error else last
     stops = list(_stops(messages, numbers, in_words(steps) if steps else None))
     title = finding(steps) if steps else finding_of_timeline(activity(run.timeline))
@@ -223,15 +223,19 @@ def _program(seen: Sequence[Any]) -> tuple[list[str], list[tuple[int, float, int
 
 
 def _source(file: str, first: int) -> Iterator[tuple[int, str]]:
-    """The numbered lines of a function, without what says nothing of what it does."""
-    block = inspect.getblock(linecache.getlines(file)[first - 1 :])
-    words: range | tuple[()] = ()
-    try:
-        for body in ast.parse(textwrap.dedent("".join(block))).body:
-            if isinstance(body, ast.FunctionDef) and ast.get_docstring(body) is not None:
-                words = range(body.body[0].lineno, (body.body[0].end_lineno or 0) + 1)
-    except SyntaxError:  # of a function inside an expression
-        pass
-    for number, line in enumerate(block, 1):
-        if number not in words and not line.lstrip().startswith(("#", "@")) and line.strip():
+    """The numbered lines of a function, without types and other words that do nothing."""
+    block = textwrap.dedent("".join(inspect.getblock(linecache.getlines(file)[first - 1 :])))
+    lines = dict(enumerate(block.splitlines(), 1))
+    with suppress(SyntaxError):  # of a function inside an expression
+        for function in ast.parse(block).body:
+            if isinstance(function, ast.FunctionDef):
+                [begin, *_] = function.body
+                words = begin.end_lineno if ast.get_docstring(function) else begin.lineno - 1
+                for part in ast.walk(function.args):
+                    vars(part)["annotation"] = None
+                lines.update(dict.fromkeys(range(function.lineno, (words or 0) + 1), ""))
+                if lines[function.lineno] == "":  # else all of it is one line
+                    lines[function.lineno] = f"def {function.name}({ast.unparse(function.args)}):"
+    for number, line in lines.items():
+        if line.strip() and not line.lstrip().startswith(("#", "@")):
             yield first + number - 1, line.rstrip()

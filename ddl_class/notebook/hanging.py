@@ -32,7 +32,8 @@ def _show(error: Deadlock) -> None:
     from ddl_class.notebook.animation import MOST_RANKS, animate
     from ddl_class.plots.player import MovingPicture
 
-    few = error.run.ranks <= MOST_RANKS
-    if few and 0 < sum(map(len, error.run.timeline.spans)) <= MOST:
+    spans = sum(map(len, error.run.timeline.spans))
+    lost = not spans and any(own.messages_sent for own in error.run.ledger)  # trace=False
+    if error.run.ranks <= MOST_RANKS and spans <= MOST and not lost:
         film = replace(animate(error).film, story="")  # the error itself is shown below
         show(MovingPicture(film, from_end=True))

@@ -127,7 +127,7 @@ class Plane(Axes):
         """Make an axis logarithmic, its numbers written out by `text`.
 
         They stand `at` the places given, or at powers of the base, those of ten times `subs`. On
-        a short axis `subs` are 1 to 9.
+        a short axis they are closer.
         """
         (self.set_xscale if which == "x" else self.set_yscale)("log", base=base)
         axis: Axis = self.xaxis if which == "x" else self.yaxis
@@ -136,7 +136,8 @@ class Plane(Axes):
             axis.set_minor_locator(NullLocator())
         else:
             low, high = self.get_xlim() if which == "x" else self.get_ylim()
-            subs = range(1, 10) if high < 5 * low else subs  # else perhaps one number, or none
+            if high < 5 * low:  # else perhaps one number, or none
+                subs = np.arange(1, 10, 0.25 if high < 2 * low else 1)
             axis.set_major_locator(LogLocator(base, subs if base == 10 else (1.0,)))
         self.write_axis(which, text)
         axis.set_minor_formatter(NullFormatter())

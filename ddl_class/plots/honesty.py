@@ -5,7 +5,6 @@ it takes for a line and the digits that it loses; a rule that is another one lea
 one that is the same stays at rounding.
 """
 
-import textwrap
 from collections.abc import Mapping
 
 import numpy as np
@@ -16,7 +15,6 @@ from ddl_measure.reports.twelve_ways.trick import Panel, ReportedCurve, Trick
 from ddl_runtime.pictures.style import INK, Look, Picture
 
 FOOLS, HONEST = "#bb3344", "#1e7a2d"  # dark enough for letters
-TITLE = 56  # letters of a line of it
 ROUNDING = 1e-17  # what is less is drawn here: zero has no place on a logarithmic axis
 
 
@@ -26,11 +24,9 @@ def plot_fooling(fools: Panel, honest: Panel, *, title: str = "") -> Picture:
     claims = ((fools, FOOLS, "This one fools"), (honest, HONEST, "This one does not"))
     for ax, (panel, colour, claim) in zip(axes, claims, strict=True):
         _draw_panel(ax, panel)
-        words = textwrap.fill(panel.title, TITLE)
-        ax.set_title(words, fontsize=10)
-        above = (0, 12 + 14 * len(words.splitlines()))
+        ax.set_title(panel.title, fontsize=10)
         look: Look = {"color": colour, "weight": "bold", "fontsize": 10}
-        ax.note(claim, (0, 1), above, xycoords="axes fraction", **look)
+        ax.note(claim, (0, 1), (0, 26), xycoords="axes fraction", **look)
         ax.spines[["left", "bottom"]].set(color=colour, linewidth=2.0)
     words = f"Right, what does not: {honest.title}"
     return axes[0].finish_all(f"Left, what fools: {fools.title}", words, title)

@@ -149,7 +149,7 @@ def _comparison(given: Mapping[str, Curves]) -> str:
         return winners[:1].upper() + winners[1:]
     factor = float(np.median(factors))
     many = "as" if abs(factor - 1) < 0.005 else f"{factor:.2g} times the time"
-    who = "" if len(curves) == 1 else f"{winners}; "
+    who = "" if len(curves) == 1 else f"{winners}; in the median "
     return f"{ground.capitalize()}: {who}{many} {others[0][0]}"
 
 

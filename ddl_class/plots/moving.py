@@ -8,8 +8,6 @@ stands beside it, with each rank at its line. Below is a timeline of all ranks, 
 All of this is one SVG that moves by itself; `player.py` lets people turn its clock.
 """
 
-from __future__ import annotations
-
 import statistics
 import textwrap
 from collections.abc import Container, Iterator, Sequence
@@ -238,7 +236,8 @@ class FilmStage:
             yield element("use", href=f"#{self.name}r{rank}", x=self.middle(rank), y=y)
         for rank, kind, begin, end in self.film.doings:
             place = {"x": self.middle(rank), "y": self.below - 20}
-            yield self.part(element("use", href=f"#{self.name}{kind}", **place), begin, end)
+            until_end = inf if kind == "stuck" else end
+            yield self.part(element("use", href=f"#{self.name}{kind}", **place), begin, until_end)
 
     def _way(self, source: int, dest: int) -> str:
         return f"{self.name}w{source}-{dest}"

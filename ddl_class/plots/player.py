@@ -5,8 +5,6 @@ on paper and in an image, the strip of all steps stands in its place; readers wh
 less motion get steps without any. `save` writes a page, or an SVG that moves by itself.
 """
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

@@ -25,7 +25,7 @@ Measured = Mapping[float, Interval]
 
 NOTHING_RECORDED = (
     "No run on a GPU has been recorded yet.\n"
-    "If you have one: .venv/bin/python -m benchmarks.on_a_gpu"
+    "If you have a GPU: .venv/bin/python -m benchmarks.on_a_gpu"
 )
 PATH_COLOURS: Mapping[str, str] = {
     "host": "#555555",

@@ -15,25 +15,23 @@ from ddl_runtime.diagnosis.page import folded
 def in_words(report: Report) -> str:
     """The whole report on one page."""
     made, tried = report.made, Counter(trial.outcome for trial in report.trials or ())
-    lines = [str(report.title)]
+    rows = []
     if made is not None:
-        lines += [
-            f"run    {made.date}: {made.command}",
-            f"       code {made.code}, lock {made.lock}",
-        ]
+        rows.append(("run", f"{made.date}: {made.command}"))
+        rows.append(("", f"code {made.code}, lock {made.lock}"))
     for name, machine in (report.machines or {}).items():
-        lines.append(
-            f"on     {name}: " + "; ".join(f"{what} {value}" for what, value in machine.items())
-        )
+        known = "; ".join(f"{what} {value}" for what, value in machine.items())
+        rows.append(("on", f"{name}: {known}"))
     for entry in report.entries or ():
-        lines.append(f"what   {entry.name}: {entry.ranks} ranks, batch {entry.batch}")
-        lines += [f"       {_found(series)}" for series in entry.series or ()]
-    lines.append("tried  " + ", ".join(f"{count} {outcome}" for outcome, count in tried.items()))
+        rows.append(("what", f"{entry.name}: {entry.ranks} ranks, batch {entry.batch}"))
+        rows += [("", _found(series)) for series in entry.series or ()]
+    rows.append(("tried", ", ".join(f"{count} {outcome}" for outcome, count in tried.items())))
     if target := report.target:
-        lines.append(
-            f"target {target.accuracy:.0%}, {target.split}, fixed {target.fixed} the runs"
-        )
-    return folded("\n".join([*lines, *(f"open   {question}" for question in left_open(report))]))
+        fixed = f"{target.accuracy:.0%}, {target.split}, fixed {target.fixed} the runs"
+        rows.append(("target", fixed))
+    rows += [("open", question) for question in left_open(report)]
+    lines = (f"{name:7}{folded(' ' * 7 + words)[7:]}" for name, words in rows)
+    return "\n".join([str(report.title), *lines])
 
 
 def _found(series: Series) -> str:

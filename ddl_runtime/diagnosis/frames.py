@@ -31,7 +31,7 @@ TELLING = tuple(
     "requests window".split()
 )
 FROZEN = "<frozen "  # of Python itself: `python -m` below everything, imports, abstract classes
-LONG = 30  # lines of a traceback that are read
+LONG, SHOWN = 30, 48  # lines of a traceback, and letters of a line, that are read
 # What stands between a rank's main loop and the learner's lines.
 COURSE = f"{os.sep}ddl_class{os.sep}"
 MACHINERY = (OWN, COURSE, f"{os.sep}IPython{os.sep}core{os.sep}")
@@ -140,6 +140,8 @@ def spot(path: str, line: int, function: str) -> str:
     else:
         return f"{name}:{line} in {function}"
     source = linecache.getline(path, line).strip()
+    if len(source) > SHOWN:
+        source = f"{source[: SHOWN - 4]} ..."
     return f"{text}: {source}" if source else text
 
 

@@ -41,10 +41,10 @@ MOST_RANKS_AS_BARS = 32
 MOST_ARROWS = 200
 BELOW_AXIS = -33  # points from the axis to the legend, past the numbers and the label
 PIXELS = (400, 1200)  # of the image: rows of ranks, columns of time
-BAR, LANE = 0.27, 0.12  # inches: the height of a bar, and of a line with a name above it
+BAR, LANE = 0.27, 0.15  # inches: the height of a bar, and of a line with a name above it
 STRIPE = 0.37  # of a bar: a send or a receive
 GAP = 0.11  # inches between rows
-POINTS_PER_LETTER = 3.9  # of the small letters in use
+LETTERS, POINTS_PER_LETTER = 9, 5.0  # the size of names, and the width of one of their letters
 LAYERS = ("span", "barrier", "work", "reduce", "recv", "send")  # large areas first
 
 
@@ -139,7 +139,7 @@ def _name_ranks(ax: Axes, shown: Sequence[int]) -> None:
     ax.set_ylabel("rank")
     if len(shown) <= MOST_RANKS_AS_BARS:
         ax.set_yticks(range(len(shown)), [str(rank) for rank in shown])
-        ax.tick_params(axis="y", length=0, labelsize="medium" if len(shown) < 20 else 7)
+        ax.tick_params(axis="y", length=0, labelsize="medium" if len(shown) < 20 else 8)
         for label, rank in zip(ax.get_yticklabels(), shown, strict=True):
             label.set_bbox({"boxstyle": "square,pad=0.25", "fc": rank_colour(rank), "lw": 0})
             label.set_color(ink_on(rank_colour(rank)))
@@ -268,5 +268,6 @@ def _draw_names(
         letters = int((ended - begun) / ((end - start) or 1.0) * points / POINTS_PER_LETTER)
         if letters >= min(len(name), 6):
             text = name if len(name) <= letters else name[: letters - 1] + "…"
-            axes.text(begun * factor, height, text, fontsize=7, color=INK, va="bottom", zorder=6)
+            look: Look = {"fontsize": LETTERS, "color": INK, "va": "bottom", "zorder": 6}
+            axes.text(begun * factor, height, text, **look)
     axes.add_collection(LineCollection(lines, colors=INK, linewidths=1.0, zorder=3), autolim=False)

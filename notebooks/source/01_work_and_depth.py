@@ -206,7 +206,8 @@ graph = graphs.forward(**sizes, bias=False)
 assert np.allclose(graph.evaluate(x=x, weight=weight)["y"], x @ weight)
 for build in (graphs.forward, graphs.input_gradient, graphs.parameter_gradient):
     print(my_count(build(**sizes, bias=False).predecessors()), end=" ")
-print("counted; and by your formulas", layer_passes(**sizes))
+print("counted")
+print(*layer_passes(**sizes), "by your formulas")
 
 # %% [markdown]
 # In the same way the course counts convolutions, pooling, normalisation, attention and recurrent

@@ -539,8 +539,8 @@ progress()
 # stream. Each job has a front, as in section 2. Both streams share **one workspace of 16 MiB**. A
 # job begins as soon as its stream is free and enough of the workspace is free; until then its
 # stream waits. If two jobs could begin at the same moment, the job of the first stream begins
-# first. When a job ends it gives its workspace back. The next cell prints each point of a front as
-# its workspace in MiB and its time in ms, such as 6.9: 13.12.
+# first. When a job ends it gives its workspace back. The next cell prints each front in two rows:
+# workspaces in MiB, and below each of them its time in ms.
 
 # %%
 from ddl_class.exercises.unit_03 import two_streams
@@ -548,8 +548,8 @@ from ddl_class.plots.work_depth import plot_schedule
 
 workspace, seconds = two_streams.fronts()
 for k, (rooms, times) in enumerate(zip(workspace, seconds, strict=True)):
-    points = [f"{w / MiB:.1f}: {t * 1e3:.2f}" for w, t in zip(rooms, times, strict=True)]
-    print(f"job {k}, MiB: ms", *points, sep="   ")
+    print(f"job {k} MiB", *(f"{room / MiB:6.1f}" for room in rooms))
+    print("ms".rjust(9), *(f"{1e3 * time:6.2f}" for time in times))
 
 # %% [markdown]
 # **Exercise, with a goal.** If each stream has half of the workspace for itself, the best plan

@@ -405,10 +405,10 @@ plot_times({name: (sizes, times[name]) for name in three})
 
 # %% [markdown]
 # Twelve steps, twelve microseconds, and 4,096 ranks know their sum: this is the cost of latency
-# alone. With long vectors the bytes count too. Blue and red cross at the size that section 5
-# computes: 94 MB. A network with fewer bytes of gradients should not use a plain ring on 65,536
-# ranks. From 11 kB on Rabenseifner's line is the lowest. Remember this for the third question at
-# the end.
+# alone. With long vectors the bytes count too. The lines of ring and recursive doubling cross at
+# the size that section 5 computes: 94 MB. A network with fewer bytes of gradients should not use a
+# plain ring on 65,536 ranks. From 11 kB on Rabenseifner's line is the lowest. Remember this for
+# the third question at the end.
 #
 # ## 8. Your own ranks · *intermediate*
 #
@@ -442,7 +442,8 @@ print(f"latency {model.latency * 1e6:.0f} µs, {1e-9 / model.per_byte:.2f} GB a 
 # ranks, in a network with these two numbers. And it measures your engines, with two more
 # all-reduces, those of section 9: MPI's own, and that of torch.distributed, called gloo. So there
 # are three answers to one question: the formula (lines), the simulation (squares) and your machine
-# (dots, with the middle half of the turns as bars).
+# (dots, with the middle half of the turns as bars). Where the bars of several algorithms meet,
+# the measurement does not say which of them is faster: the title names them together.
 
 # %%
 from ddl_class.notebook import gloo
@@ -498,15 +499,16 @@ reveal("06.crossover", sizes[min(swap_wins.sum(), len(sizes) - 1)])
 #
 # Training frameworks do not ask you to write the loop. PyTorch's `all_reduce` gives the vector to
 # a library: NCCL for NVIDIA's GPUs, gloo for processors, or MPI if PyTorch was built with it. Here
-# is your ring beside native MPI and gloo, from the same run: first how many times as long as
-# native MPI each took, then the times.
+# is your ring beside native MPI and gloo, from the same run: first a table of how many times as
+# long as native MPI each took, with a column for each size in KiB; then the times.
 
 # %%
-print("bytes".ljust(20), *(f"{size:>9,}" for size in sizes))
+print("KiB".ljust(20), *(f"{size / 1024:>6,.4g}" for size in sizes))
 for name, ratios in zip([*three, "native", "gloo"], measured / measured[3], strict=True):
-    print(name.ljust(20), *(f"{ratio:9.2f}" for ratio in ratios))
+    print(name.ljust(20), *(f"{ratio:6.2f}" for ratio in ratios))
 shown = {"ring": 0, "native": 3, "gloo": 4}
-plot_times(measured={name: (sizes, measured[k]) for name, k in shown.items()})
+bars = {name: (low[k], high[k]) for name, k in shown.items()}
+plot_times(measured={name: (sizes, measured[k], bars[name]) for name, k in shown.items()})
 
 # %% [markdown]
 # With short vectors native MPI should be the fastest. Open MPI has the three algorithms that you
@@ -523,8 +525,9 @@ plot_times(measured={name: (sizes, measured[k]) for name, k in shown.items()})
 # Move the sliders. The map at the left shows which algorithm is the fastest, for every number of
 # ranks and every size. At the right are the times of all algorithms at your point of the map. It
 # begins with the network of section 7; after section 8 you can put in `model.latency` and `1 /
-# model.per_byte`. Which sliders move the borders to the right, which to the left? Can you find a
-# network in which the simple way of section 1 is the fastest?
+# model.per_byte`. *Linear* is the simple way of section 1. A *tree* adds from rank to rank, so
+# that rank 0 need not receive all vectors itself. Which sliders move the borders to the right,
+# which to the left? Can you find a network in which the simple way of section 1 is the fastest?
 
 # %%
 from ddl_class import explore

@@ -540,14 +540,14 @@ predicted = [model.predict("ring", 4, size) for size in sizes]
 assert np.allclose(simulated, predicted)
 lines, squares = ({name: (images, it[k]) for k, name in names} for it in (predicted, simulated))
 dots = {name: (images, middle[k], (low[k], high[k])) for k, name in names}
-title = "Predicted to cross at 512 images, where weights = batch x inputs"
+title = "Predicted to be equal at 512 images, where weights = batch x inputs"
 plot_ways("images in a batch", lines, squares, dots, title=title)
 
 # %% [markdown]
-# Lines, squares and dots are prediction, simulation and your machine. The lines cross where the
+# Lines, squares and dots are prediction, simulation and your machine. The lines meet where the
 # formula says, at 512 images, *whatever latency and bandwidth are*: both ways go round the same
-# ring, and there only the size counts. Where your dots leave their lines, look whether both ways
-# do so.
+# ring, and there only the size counts. (On a busy machine the latency can be so long that they lie
+# on each other everywhere.) Where your dots leave their lines, look whether both ways do so.
 #
 # The next cell shows steps of a GPT of 124 million weights that were recorded on GPUs. One of the
 # ways is split by heads, as in section 3. If nothing is recorded yet, the cell says so.

@@ -285,7 +285,8 @@ from ddl_teach.networks.models.mlp import mlp
 
 deep, batch = mlp((64, *[48] * 7, 10)), batches(digits(flat=True), 32, steps=1)[0]
 run = simulate(gradients, 4, threads=True, schedule=own, model=deep, batch=batch)
-print("gradients on each rank, of stages:", [sorted(part) for part in run.results])
+print("gradients on each rank, of stages:")
+print(*(", ".join(sorted(part)) for part in run.results), sep="\n")
 
 # %% [markdown]
 # And one process, for comparison:

@@ -313,7 +313,8 @@ freer = search(large, fast, batch=512, recompute=True, state=18, kept=0.1)[0]
 # %%
 for name, best in (("all weights trained", dense), ("10% kept", freer)):
     seconds, gigabytes = best.seconds.total, best.held.total / 1e9
-    print(f"{name:20} {best.grid}: {seconds:.1f} s, {gigabytes:.0f} GB a rank")
+    print(f"{name}: {seconds:.1f} s, {gigabytes:.0f} GB a rank")
+    print(f"    {best.grid}")
 
 # %%
 saved = {part: getattr(dense.seconds, part) - getattr(freer.seconds, part) for part in PARTS}

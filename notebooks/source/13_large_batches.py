@@ -578,7 +578,7 @@ needed = {
 }
 for name, table in needed.items():
     own, shared = np.min(table, axis=0).round(), np.max(table, axis=1).min().round()
-    print(f"{name:<9} each way at its best rate: {own}; all at one rate: at most {shared}")
+    print(f"{name:<9} each way at its best rate {own}, all at one rate at most {shared}")
 assert np.max(needed["LARS"], axis=1).min() < np.max(needed["Adam"], axis=1).min() < np.inf
 assert np.max(needed["momentum"], axis=1).min() == np.inf
 

@@ -131,7 +131,7 @@ print(f"loss on the files held out: {alone.loss(start):.2f}, then {alone.loss(ta
 for statement in ("_, _ = get_cfws(_)", "raise ValueError(str)", "except OSError:", "_ = []"):
     if statement in corpus.vocabulary:
         near = downstream.nearest(corpus, task.vectors(table), statement, 3)
-        print(f"{statement:24}", *(f"{text} ({cosine:.2f})" for text, cosine in near), sep="   ")
+        print(statement, *(f"    {cosine:.2f}  {text}" for text, cosine in near), sep="\n")
 
 # %% [markdown]
 # For some statements the nearest make sense at once; for others you would have to look into the

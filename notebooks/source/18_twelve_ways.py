@@ -526,7 +526,7 @@ from ddl_measure.reports.review import told as said
 assert review(true) == ()
 for way, trick in tricks.items():
     assert trick.fault in {finding.fault for finding in review(trick.fooling)}
-    print(f"{way:2}  {trick.fooling.title[:52]:52}  {trick.fault}")
+    print(f"{way:2}  {trick.fooling.title}", f"    fault: {trick.fault}", sep="\n")
 
 # %% [markdown]
 # ## 11. A report of your own · *advanced*

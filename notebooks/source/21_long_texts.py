@@ -419,7 +419,8 @@ from ddl_class.exercises.unit_21.context_judges import dealt, pairs, pass_of
 
 SPEEDS = [1.0, 1.0, 1.0, 1.0, 0.5, 0.5, 0.5, 0.5]
 equal = dealt(64, 8)
-print("rank 0 holds", equal[0], "and rank 7", equal[7])
+print("rank 0 holds", equal[0])
+print("rank 7 holds", equal[7])
 print(f"with zigzag parts: {1e3 * pass_of(equal).time:.2f} ms")
 
 # %% [markdown]

@@ -278,7 +278,7 @@ for name, way in ways.items():
         m.bytes for r, row in enumerate(run.ledger) for m in row.messages if m.peer // 8 != r // 8
     ]
     away[name] = sum(left) / 8 / 2**16
-print({name: f"{chunks:.0f} chunks leave each node" for name, chunks in away.items()})
+print(*(f"{name}: {chunks:.0f} chunks leave each node" for name, chunks in away.items()), sep="\n")
 reveal("23.far", away["Bruck"] / away["PAT"])
 
 # %% [markdown]
@@ -388,8 +388,8 @@ for size in sizes[::2]:
     for nodes in (1, 2, 16):
         times = nccl.expected(size, nodes, 8, "H100")
         best = min(times, key=times.get)
-        choices.append(f"{best:13} {1e6 * times[best]:6.0f} us")
-    print(f"{size:10,} bytes, on 1, 2 and 16 nodes:", ", ".join(choices))
+        choices.append(f"{best:13} {1e6 * times[best]:3.0f} µs")
+    print(f"{size:10,} bytes:", ", ".join(choices))
 
 # %% [markdown]
 # Is such a model right? `benchmarks/published_collectives.py` lays it beside 106 all-reduces that

@@ -62,7 +62,9 @@ def one_message() -> Figure:
     ]
     line = [LATENCY + nbytes / BANDWIDTH for nbytes in sizes]
     title = "Flat up to where latency and bytes cost the same, then a straight line"
-    return plot_times({"ping-pong": (sizes, line)}, {"ping-pong": (sizes, times)}, title=title)
+    picture = plot_times({"ping-pong": (sizes, line)}, {"ping-pong": (sizes, times)}, title=title)
+    picture.axes[0].set_xlabel("size of one message (bytes)")
+    return picture
 
 
 def half_bandwidth() -> str:

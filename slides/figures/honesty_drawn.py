@@ -24,7 +24,7 @@ def repetitions() -> Drawing:
     return bars(
         "How often an interval holds the median",
         rows,
-        "% of experiments; the interval lies between two of the ordered times",
+        "in so many % of experiments the interval holds the median",
         "6 times",
     )
 

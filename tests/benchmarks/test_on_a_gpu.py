@@ -210,7 +210,9 @@ def test_a_gpu_that_is_known_stands_beside_its_data_sheet():
 
 
 def test_a_unit_shows_what_was_recorded_or_says_that_nothing_was(tmp_path):
-    assert "No run on a GPU is recorded yet" in recorded_table("data-parallel step", tmp_path)
+    assert "No run on a GPU has been recorded yet" in recorded_table(
+        "data-parallel step", tmp_path
+    )
     save(tmp_path / "one.json", a_run(GPU))
     text = recorded_table("data-parallel step", tmp_path)
     assert "recorded on Imagined GPU, 2026-11-21" in text

@@ -20,6 +20,7 @@ from ddl_measure.reports.file import load, save
 from ddl_measure.reports.in_words import in_words
 from ddl_measure.reports.report import Trial
 from ddl_teach import simulate
+from ddl_teach.comm import TwoLevel, Uniform
 from ddl_teach.training.tasks.statements.corpus import read
 
 LAB = Path(__file__).resolve().parents[2] / "labs" / "9_competition"
@@ -257,3 +258,11 @@ def test_the_houses_program_becomes_an_entry_by_one_command(tmp_path, capsys):
             read_form({**ours, "samples": wrong})
     with pytest.raises(Mistake, match="there are digits, code"):
         read_form({**ours, "discipline": "weather"})
+
+
+def test_the_network_of_a_race_is_the_one_between_nodes():
+    """Two ranks of a node have no cable between them: it must not hide the slow one."""
+    network = TwoLevel(2, inside=Uniform(1e-6, 10e9), between=Uniform(2e-3, 12.5e6))
+    place = simulate(race.ground, 8, network=network).results[0]
+    assert place["nodes"] == "4, ranks on each: 2, 2, 2, 2"
+    assert place["network"].startswith("100 Mbit/s at the slowest, latency 2,00")

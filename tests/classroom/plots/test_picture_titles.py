@@ -62,8 +62,8 @@ TITLES = [
      "Measured: 1.5 times the time predicted"),
     (messages.plot_times, [{"ring": RING}, {"ring": RING}], {}, "Simulated: as predicted"),
     (messages.plot_times, [BOTH], {"measured": TWICE},
-     "Measured: recursive doubling is fastest at 64 B, ring at 256 KiB; 2 times the time "
-     "predicted"),
+     "Measured: recursive doubling is fastest at 64 B, ring at 256 KiB; in the median 2 times "
+     "the time predicted"),
     (messages.plot_arrivals, [[[1, 2, 3, 1], [2, 1, 4, 2], [3, 3, 5, 3]]], {},
      "4 turns, 2 different orders: 3 times by number"),
     (messages.plot_arrivals, [[[0.0]]], {}, "1 turn, 1 different order: 1 time by number"),

@@ -112,6 +112,19 @@ def test_helpers_of_one_file_are_shown_too():
     assert {"def reduce_scatter", "def pass_round"} <= set(shown)
 
 
+def test_a_beginner_sees_no_types_in_the_program():
+    shown = animate(linear.allreduce).film.lines
+    assert shown[0] == "def allreduce(comm, x, op='sum'):"
+    assert shown[3] == "def reduce(comm, x, root=0, op='sum'):"
+
+
+def in_a_line(comm, x): tree.allreduce(comm, x)  # fmt: skip
+
+
+def test_a_program_of_one_line_is_shown_whole():
+    assert animate(in_a_line, 2).film.lines[0].startswith("def in_a_line(comm, x): tree.all")
+
+
 @pytest.mark.parametrize("ranks", RANKS)
 @pytest.mark.parametrize("algorithm", [ring, tree, linear, recursive_doubling])
 def test_what_travels_is_what_the_sender_held(algorithm, ranks):
@@ -193,8 +206,32 @@ def test_a_notebook_shows_how_far_any_program_came_before_it_hung(shown, ranks):
     assert sorted(stuck) == list(range(ranks))
 
 
-@pytest.mark.parametrize("given", [{"ranks": 17}, {"ranks": 8, "messages": 200}])
-def test_what_hangs_and_is_too_much_to_watch_is_not_shown(shown, given):
+def test_what_arrives_before_a_hang_is_seen_to_arrive(shown):
+    with pytest.raises(Deadlock):
+        ddl_class.simulate(all_receive, 3)
+    film = shown[0].film
+    assert max(flight.end for flight in film.flights) < film.end
+    ends = [end for end, _ in film.stops]
+    assert ends == sorted(ends)
+
+
+def test_ranks_that_are_stuck_are_so_to_the_last_moment(shown):
+    with pytest.raises(Deadlock):
+        ddl_class.simulate(all_receive, 3)
+    film = shown[0].film
+    assert FilmStage(film, "m", at=film.end).picture().count("#mstuck") == 3
+
+
+def test_ranks_that_hang_before_anything_was_sent_are_shown_too(shown):
+    with pytest.raises(Deadlock):
+        ddl_class.simulate(all_receive, 3, messages=0)
+    assert shown[0].film.waits == [(0, 1), (1, 2), (2, 0)]
+
+
+@pytest.mark.parametrize(
+    "given", [{"ranks": 17}, {"ranks": 8, "messages": 200}, {"ranks": 3, "trace": False}]
+)
+def test_what_hangs_and_is_too_much_to_watch_or_not_known_is_not_shown(shown, given):
     with pytest.raises(Deadlock):
         ddl_class.simulate(all_receive, **given)
     assert shown == []
