@@ -27,8 +27,10 @@ def test_bars_stand_end_to_end_in_their_kinds_colours():
 
 def test_simulated_totals_are_hollow_squares_in_their_rows():
     figure = plot_held(ROWS, simulated={"a quarter": 1500.0}, title="Less")
-    [line] = figure.axes[0].get_lines()
+    [axes] = figure.axes
+    [line] = axes.get_lines()
     assert (list(line.get_xdata()), list(line.get_ydata())) == ([1500.0], [1])
+    assert [text.get_text().strip() for text in axes.texts] == ["4 KiB", "1 KiB, □ 1.46 KiB"]
     assert (line.get_marker(), line.get_markerfacecolor()) == ("s", "none")
 
 
