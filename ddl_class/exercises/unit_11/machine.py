@@ -129,15 +129,13 @@ class _Step:
         for place in range(last, -1, -1):
             ready, summed = self._backward(place, ready)
             updated[place] = self._update(place, summed)
-        ends = [self.gpu, *updated.values(), *self.free.values()]
         for place, ended in updated.items():
             if self.plan[place][1] == "whole":
-                nbytes = self.layers[place].weights * (GPUS - 1) / GPUS
-                ends.append(self._carry("network", ended, nbytes)[1])
-        ordered = sorted(self.changes)
-        held = accumulate(change for _, change in ordered)
-        times = [time for time, _ in ordered]
-        return PlayedStep(max(ends), list(zip(times, held, strict=True)), self.waits)
+                self._carry("network", ended, self.layers[place].weights * (GPUS - 1) / GPUS)
+        end = max(self.gpu, *updated.values(), *self.free.values())
+        self._hold(end, 0.0)  # a curve goes on to the end of the step
+        held = accumulate(sorted(self.changes), lambda before, new: (new[0], before[1] + new[1]))
+        return PlayedStep(end, list(held), self.waits)
 
     def _forward(self, place: int, whole: float) -> float:
         """One pass; when the next layer's weights will be whole."""
