@@ -45,6 +45,8 @@ def judge_states(attempt: Attempt) -> None:
                 summed=not own_right and _same(moved, (MOMENTUM * whole + count * mean)[part]),
                 no_moment=not own_right and _same(moved, mean[part]),
                 added=not own_right and _same(moved, -moment[part]),
+                alone=not own_right and _same(moved, (MOMENTUM * whole + gradients[rank])[part]),
+                rate_inside=_same(moved * RATE, (MOMENTUM * whole + RATE * mean)[part]),
                 kept=own_right and not _same(left, right),
                 wrong=not _same(left, right),
                 moment=not _same(own, moment[part]),
@@ -216,7 +218,7 @@ STRETCHES, OFFLOAD, PLAN = texts(__package__, "stretches", "offload", "plan")
 
 def judge_stretches(attempt: Attempt) -> None:
     """Each layer twice at most, and as little held as equal stretches allow."""
-    for layers in (9, 16, 100, 1, 2, *map(int, attempt.generator.integers(3, 150, 5))):
+    for layers in (9, 10, 16, 100, 1, 2, *map(int, attempt.generator.integers(3, 150, 5))):
         call = f"stretches({layers})"
         steps = items(attempt.call(layers), STRETCHES("wanted", call=call), _step)
         plan = [step for step in steps if step != []]
