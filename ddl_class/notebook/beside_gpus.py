@@ -69,8 +69,8 @@ def recorded_table(about: str, folder: Path | str = RECORDED) -> str:
         if test.startswith(about)
     ]
     none = (
-        f"No run on a GPU is recorded yet for {about}. If you have a GPU, record one: "
-        ".venv/bin/python -m benchmarks.on_a_gpu"
+        f"No run on a GPU is recorded yet for {about}. If you have a GPU, record one:\n"
+        "    .venv/bin/python -m benchmarks.on_a_gpu"
     )
     return "\n\n".join(tables) or none
 
