@@ -1,5 +1,6 @@
 """Pictures of memory: bars add up, curves and dots are what was given, and alt texts say so."""
 
+from ddl_class.exercises.unit_11.machine import play
 from ddl_class.plots.memory import (
     KINDS,
     plot_held,
@@ -41,6 +42,11 @@ def test_curves_over_time_say_how_high_they_are():
         [1, 2, 3, 2, 1],
         [1, 1, 2, 1],
     ]
+
+
+def test_a_plans_bytes_are_known_to_the_end_of_its_step():
+    step = play([("keep", "whole", "here")] * 12)
+    assert step.held[-1][0] == step.seconds
 
 
 def test_bytes_over_a_step_stand_below_the_room():
