@@ -150,7 +150,7 @@ def plot_held(
         places = [*rows]
         ys = [places.index(name) for name in simulated]
         ax.draw_curve("simulated", ([*simulated.values()], ys), INK, "simulated")
-    ax.margins(x=0.45 if simulated else 0.12)
+    ax.margins(x=0.45 if simulated else 0.16)
     ax.name_rows(rows)
     _count_in_binary(ax)
     listed = "; ".join(

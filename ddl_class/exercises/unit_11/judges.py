@@ -295,12 +295,10 @@ def judge_plan(attempt: Attempt) -> None:
     plan = [_words(words, place) for place, words in enumerate(answer)]
     step = play(plan)
     time, most = max(step.held, key=lambda moment: moment[1])
-    busy = sum(
-        layer.seconds * (4 if words[0] == "again" else 3)
-        for layer, words in zip(LAYERS, plan, strict=True)
-    )
     values = {"held": most / 1e9, "room": ROOM / 1e9, "time": 1e3 * time}
-    again = busy - 3 * sum(layer.seconds for layer in LAYERS)
+    chosen = zip(LAYERS, plan, strict=True)
+    again = sum(layer.seconds for layer, words in chosen if words[0] == "again")
+    busy = 3 * sum(layer.seconds for layer in LAYERS) + again
     rest = step.seconds - busy - sum(step.waits)
     lost = {"waits": 1e3 * sum(step.waits), "again": 1e3 * again, "rest": 1e3 * rest}
     judge_seconds(attempt, PLAN, step.seconds, GOAL, values | lost, too_much=most > ROOM)

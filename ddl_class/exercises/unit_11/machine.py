@@ -59,7 +59,7 @@ class PlayedStep:
         return max(nbytes for _, nbytes in self.held)
 
     def __str__(self) -> str:
-        each = [f"{1e3 * wait:.0f}" for wait in self.waits]
+        each = [f"{1e3 * wait:3.0f}" for wait in self.waits]
         many = len(each) // 2
         return (
             f"{1e3 * self.seconds:.1f} ms, at most {self.peak / 1e9:.2f} GB\n"
