@@ -100,15 +100,15 @@ from ddl_teach.networks.memory.checkpointing import cost
 
 chain36 = nn.Sequential(*(nn.Sequential(nn.Linear(64, 64), nn.Tanh()) for _ in range(36)))
 x = randn(16, 64)
-plans = {"equal stretches": [checkpointing.equal_stretches(36, k) for k in (6, 4, 3, 2, 1)]}
 rooms = (3, 4, 5, 6, 8, 11, 12, 14, 19, 36)
-plans["the best plan"] = [checkpointing.cheapest(chain, r) for r in rooms]
+plans = {"the best plan": [checkpointing.cheapest(chain, r) for r in rooms]}
+plans["equal stretches"] = [checkpointing.equal_stretches(36, k) for k in (6, 4, 3, 2, 1)]
 
 # %%
 dots = {name: [cost(chain36, x, plan) for plan in those] for name, those in plans.items()}
 lines = {k: [(x.nbytes * peak(p, chain), seconds(p, chain)) for p in v] for k, v in plans.items()}
 assert dots == lines
-equal, best = ([layers for _, layers in points] for points in lines.values())
+best, equal = ([layers for _, layers in points] for points in lines.values())
 assert max(np.subtract(equal, best[5:])) == 2
 few = plans["the best plan"][2]
 held, times = peak(few, chain), seconds(few, chain) / 36
