@@ -535,7 +535,8 @@ judge("12.experts", expert_bytes, seed=128)
 
 # %% [markdown]
 # Now 64 ranks and 64 experts of 4.2 million weights each, two for each token. What is best depends
-# on the tokens, for gradients are sent once a step, however many tokens there are:
+# on the tokens, for gradients are sent once a step, however many tokens there are. The next cell
+# asks your function, so its numbers are right if your check is:
 
 # %%
 layer = {"experts": 64, "weights": 2 * 2048 * 1024, "chosen": 2, "width": 2048}
@@ -612,8 +613,8 @@ for shape in ((8, 1, 1), (1, 8, 1), (1, 1, 8), (2, 2, 2)):
 # ## 11. What production systems do · *advanced*
 #
 # PyTorch has the same grid: a `DeviceMesh`, which makes a process group for each axis. The last
-# name runs fastest there as well. The next cells compare it with the course's own, on your
-# engines.
+# name runs fastest there as well. The next cell compares it with the course's own, on your
+# engines. If both agree, it prints nothing.
 
 
 # %%
@@ -629,7 +630,7 @@ ours = [[place.data, place.tensor] for place in map(Grid(data=2, tensor=2).place
 assert [list(place) for place in theirs] == ours
 
 # %% [markdown]
-# Each rank sits where the course's own grid puts it, or the cell would have raised an error.
+# Each rank sits where the course's own grid puts it: else the assertion would have failed.
 # Megatron-LM also numbers its ranks in this order: tensor first, then data, and the pipeline last.
 # Systems hide messages behind computing: the averaging of gradients, keys and values that go
 # round, the sums along tensor in parts. That changes which grid comes first.
