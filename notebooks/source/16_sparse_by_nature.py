@@ -285,6 +285,8 @@ title = "Ranks that read the same language touch the same rows"
 plot_fill_in(lines, {"statements": (ranks, filled)}, how="counted", title=title)
 
 # %%
+shares = {"counted": filled, "by each its own": own, "by equal chances": equal}
+print("64 workers fill", *(f"{share[-1]:.0%} {how}" for how, share in shares.items()))
 assert filled[-1] < 0.9 * equal[-1]
 assert np.allclose(filled, own, atol=0.08)
 
