@@ -54,7 +54,7 @@ def check(name: str, function: Callable[..., Any], *, engines: RunningRanks | No
     exercise = find_exercise(name)
     generator = np.random.default_rng()
     # One more count than those that every hard-coded table would know.
-    others = [*filter(exercise.suits, {*range(6, 17)} - {*exercise.ranks})]
+    others = [*filter(exercise.suits, {*range(9, 17)} - {*exercise.ranks})]
     counts = (*exercise.ranks, int(generator.choice(others))) if exercise.ranks else ()
     tried = ", ".join(map(str, exercise.ranks))
     grounds = [SAY("simulated", tried=tried, last=counts[-1])] if counts else []

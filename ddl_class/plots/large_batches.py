@@ -48,14 +48,14 @@ def plot_speed_ups(
     ax.draw_curve("measured", measured, INK, "target: measured")
     ranks = int(throughput[0][-1])
     takeaway = (
-        f"{ranks:,} ranks: {throughput[1][-1]:.0f} times the throughput, by the formula there "
-        f"{np.interp(ranks, *predicted):.2g} times as soon"
+        f"{ranks:,} ranks: {throughput[1][-1]:.0f} times the throughput; by the formula, the "
+        f"target {np.interp(ranks, *predicted):.2g} times as soon"
     )
     if measured:
         own, times = measured[0][-1], measured[1][-1]
         formula = np.interp(own, *predicted)
         takeaway = (
-            f"{own} ranks of yours: there {times:.2g} times as soon; by the formula {formula:.2g}"
+            f"{own} ranks of yours: the target {times:.2g} times as soon; by formula {formula:.2g}"
         )
     about = "Throughput and time to the target over ranks"
     return ax.finish(about, takeaway, legend={"loc": "upper left"})

@@ -141,8 +141,8 @@ def plot_held(
         ax.barh(range(len(rows)), held, 0.7, ends, color=KINDS[kind], label=kind)
         ends += held
     for place, (name, end) in enumerate(zip(rows, ends, strict=True)):
-        beyond = max(end, (simulated or {}).get(name, 0) + 0.01 * ends.max())  # behind a square
-        ax.text(beyond, place, f" {size_text(end)}", va="center")
+        totals = [end, simulated[name]] if simulated and name in simulated else [end]
+        ax.text(max(totals), place, f"   {', □ '.join(map(size_text, totals))}", va="center")
         if marks and name in marks:
             label = "formula" if name == next(iter(marks)) else None
             ax.plot([marks[name]] * 2, [place - 0.42, place + 0.42], color="black", label=label)
@@ -150,7 +150,7 @@ def plot_held(
         places = [*rows]
         ys = [places.index(name) for name in simulated]
         ax.draw_curve("simulated", ([*simulated.values()], ys), INK, "simulated")
-    ax.margins(x=0.12)
+    ax.margins(x=0.45 if simulated else 0.16)
     ax.name_rows(rows)
     _count_in_binary(ax)
     listed = "; ".join(

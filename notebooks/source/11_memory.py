@@ -45,9 +45,11 @@ engines = Engines(4)
 predict("11.weights", ...)
 
 # %% [markdown]
-# Now look. The ledger of this course counts messages; the next cell counts memory. It counts the
-# bytes that really stand behind tensors. It counts them in the middle of a step of a small GPT in
-# half precision, after the backward pass. The activations were counted where autograd kept them.
+# Now look. The ledger of this course counts messages; the second cell below counts memory. It
+# counts the bytes that really stand behind tensors. It counts them in the middle of a step of a
+# small GPT in half precision, after the backward pass. Activations are counted in the forward
+# pass, where torch keeps them for the backward pass. The third cell draws all of it. (A KiB is
+# 1,024 bytes, a MiB 1,024 KiB, and a GiB 1,024 MiB.)
 
 # %%
 from torch import bfloat16
@@ -109,7 +111,7 @@ def held_bytes(weights, ranks, stage):
 
 # %%
 for stage in range(4):
-    print("stage", stage, held_bytes(7_500_000_000, 64, stage) / 1e9, "GB")
+    print(f"stage {stage}: {held_bytes(7_500_000_000, 64, stage) / 1e9:.1f} GB")
 
 # %% name="11.held" tags=["check"]
 check("11.held", held_bytes)
@@ -265,10 +267,12 @@ judge("11.clip", clip, ranks=(6, 7, 12), seed=117)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# In a training script you do not want to do this by hand. `wrap` puts one line around any torch
+# In a training script you do not want to do this by hand. `wrap` is one line around any torch
 # module, whatever the stage. The rest of the script stays as it was, with any of torch's
-# optimizers. Its `clip` does what yours does. Each stage should find the same norms in each step.
-# The third cell trains four times. The engines load torch first, which takes some seconds.
+# optimizers. Its `clip` does what yours does, and its `loss` weights a rank's loss by the rank's
+# share of the batch. Each stage should find the same norms in each step. The third cell trains
+# four times. The engines load torch first, which takes some seconds, and most of a minute where
+# cores are few.
 
 # %%
 from torch.nn import CrossEntropyLoss
@@ -292,7 +296,8 @@ def norms_of(comm, stage, texts):
 
 # %%
 texts = batches(characters(16), size=8, steps=3)
-norms = [engines.run(norms_of, stage=stage, texts=texts).results for stage in range(4)]
+given = {"texts": texts, "timeout": 100}
+norms = [engines.run(norms_of, stage=stage, **given).results for stage in range(4)]
 assert np.allclose(norms, norms[0][0], rtol=1e-4)
 print("the gradients' norms in three steps, whatever the stage:", np.round(norms[0][0], 3))
 
@@ -300,7 +305,10 @@ print("the gradients' norms in three steps, whatever the stage:", np.round(norms
 # ## 4. Stage 3: the weights · *intermediate*
 #
 # Now only the weights are whole, and they need not be. A layer's weights are used twice in a step:
-# once forward, once backward. So gather them before each use, and drop them after it:
+# once forward, once backward. So gather them before each use, and drop them after it.
+#
+# Let a network have $N$ weights of $b$ bytes, and let the optimizer keep $K$ bytes of states for
+# each. The table shows how many bytes a rank then holds, and how many it sends in a step:
 #
 # | | weights | gradients | states | a rank sends |
 # |---|---|---|---|---|
@@ -309,8 +317,7 @@ print("the gradients' norms in three steps, whatever the stage:", np.round(norms
 # | stage 2 | $bN$ | $bN/P$ | $KN/P$ | $2\frac{P-1}{P}\,bN$ |
 # | stage 3 | $bN/P$ | $bN/P$ | $KN/P$ | $3\frac{P-1}{P}\,bN$ |
 #
-# for $N$ weights of $b$ bytes and $K$ bytes of states for each. Stage 3 is the first that costs
-# messages: half as many bytes again.
+# Stage 3 is the first that costs messages: half as many bytes again.
 #
 # The layers here are $y = \tanh(xW)$. The next cell has their backward pass: from the error of y
 # it computes the error of x and the gradient of the weights. It also has a function that gathers
@@ -332,9 +339,13 @@ def gathered(comm, part, width):
 
 # %% [markdown]
 # **Exercise.** Write a forward and a backward pass over layers of which each rank has only a part.
-# Go forward through `parts`, then back from `error = output - target` (the gradient of half the
-# sum of squares). Return this rank's part of the mean gradient of each layer. At no time may more
-# than one layer be whole. You may keep the *outputs* of the layers.
+# `parts` holds a flat vector for each layer; `gathered(comm, part, width)` makes the whole matrix
+# of it. Go forward through `parts`, then back from `error = output - target` (the gradient of half
+# the sum of squares). Return this rank's part of the mean gradient of each layer. At no time may
+# more than one layer be whole. You may keep the *outputs* of the layers.
+#
+# The cell after yours tries it with three layers of 4 x 4 weights, which are 384 bytes. It prints
+# the gradients that rank 0 returns, and how many bytes each rank sent.
 
 
 # %% name="11.parameters" tags=["answer"]
@@ -357,7 +368,8 @@ def sharded_gradients(comm, parts, x, target):
 # %%
 parts = [np.full(4, 0.1) for _ in range(3)]
 run = simulate(sharded_gradients, 4, parts=parts, x=np.ones((2, 4)), target=np.zeros((2, 4)))
-print(*run.results[0], [one.bytes_sent for one in run.ledger], "= 3 x 3/4 x 384", sep="\n")
+print(*run.results[0], sep="\n")
+print([one.bytes_sent for one in run.ledger], "bytes; 3 x 3/4 x 384 =", 3 * 3 * 384 // 4)
 
 # %% name="11.parameters" tags=["check"]
 check("11.parameters", sharded_gradients)
@@ -371,10 +383,10 @@ judge("11.parameters", sharded_gradients, ranks=(6, 7, 12), seed=113)
 # Now 7.5 billion weights on 64 ranks, the example of the ZeRO paper. First the formula: which
 # stages fit into a GPU of 80 GB? (A GB is $10^9$ bytes; the picture counts in GiB, of $2^{30}$.)
 #
-# Then the time. A step runs on 64 simulated ranks of a good network (5 µs, 25 GB a second), with a
-# `Phantom` in place of the weights: it has a size and no numbers. The network is cut into 4 or 16
-# layers. While a layer is computed, the rank works. This simple program hides no message behind
-# work, so it does not matter when messages are sent.
+# Then the time. A step runs on 64 simulated ranks of a good network (5 µs a message, and 25 GB a
+# second). A `Phantom` stands in place of the weights: it has a size and no numbers. The network is
+# cut into 4 or 16 layers, and computing takes 0.8 s in all. This simple program hides no message
+# behind computing: the time of all messages comes on top.
 
 # %%
 from ddl_measure.experiments.layers import sharded_step as timed_step
@@ -412,6 +424,7 @@ for stage, layers in ((1, 4), (3, 4), (3, 16)):
 # Now on real ranks: the library's three stages train the GPT of unit 08, on your four engines.
 # They do what yours do, with torch's layers in place of ours. First, do they have the losses of a
 # single process? Then the bytes: what the formula says each rank holds, beside what was measured.
+# The second cell prints these bytes without those of activations.
 #
 # **Question.** One matrix embeds the characters, in the first layer, and scores them in the last.
 # Stage 3 has each layer whole only while it is needed. How long must this matrix stay whole? The
@@ -436,7 +449,7 @@ measured = {name: asdict(run.results[0].held) for name, run in runs.items()}
 formulas = {k: theory.held(n, sizes, 4 if n else 1).total for n, k in enumerate(runs)}
 lasting = {name: sum(row.values()) - row["activations"] for name, row in measured.items()}
 assert lasting == formulas
-print(*(f"{name}: {nbytes:,} bytes last" for name, nbytes in lasting.items()), sep="\n")
+print(*(f"{name}: {nbytes:,} bytes" for name, nbytes in lasting.items()), sep="\n")
 
 # %%
 again = [simulate(train, 4 if n else 1, stage=n or 1, threads=True, **given) for n in range(4)]
@@ -445,7 +458,7 @@ plot_held(measured, formulas, simulated=peaks, title="By formula, simulated and 
 
 # %% [markdown]
 # The bars are measured on torch's own memory, at the end of the backward pass. The black lines are
-# the formula: what lasts, without activations, agrees to the byte. The squares are the most that
+# the formula, which leaves out activations: it agrees to the byte. The squares are the most that
 # simulated ranks counted in the whole step. They include a layer on its way, which the bars do not
 # show. Of activations a bar has the most that there was. That was before all gradients were there,
 # so a square may lie inside its bar.
@@ -495,27 +508,17 @@ assert all((weights == -np.arange(8.0)).all() for weights, _ in run.results)
 print("torch's calls:", *run.results[0])
 
 # %% [markdown]
-# The length of its vectors must divide by the number of ranks. That is why frameworks fill them up
-# with zeros. Frameworks also gather the next layer while this one is computed, and they run on
-# GPUs, where that counts. (`tests/networks/test_sharding_against_torch.py` compares `fully_shard`
-# with our stage 3: the same gradients, and the same bytes but for those zeros.)
+# Here the length of a vector must be a multiple of the number of ranks. That is why frameworks
+# fill vectors up with zeros. Frameworks also gather the next layer while this one is computed, and
+# they run on GPUs, where that counts. (`tests/networks/test_sharding_against_torch.py` compares
+# `fully_shard` with our stage 3: the same gradients, and the same bytes but for those zeros.)
 #
 # ### An all-gather of yours under torch's FSDP
 #
-# As in unit 08, torch's own program can run on simulated ranks, over messages that you send. Here
-# `my_allgather` gathers the layers of `fully_shard`. `count_memory` counts for each rank what its
-# tensors hold, from the operation that makes them until torch drops them.
-
-
-# %%
-def my_allgather(comm, x):
-    """Parts of `x` go round a ring, until every rank has all of them."""
-    parts, rank = split_evenly(x, comm.size), comm.rank
-    right, left = (rank + 1) % comm.size, (rank - 1) % comm.size
-    for step in range(comm.size - 1):
-        mine, next_one = (rank - step) % comm.size, (rank - step - 1) % comm.size
-        comm.sendrecv(parts[mine], right, parts[next_one], left)
-
+# As in unit 08, torch's own program can run on simulated ranks, over messages that you send. FSDP
+# is torch's short name for stage 3. Here the `allgather` of section 2 gathers the layers of
+# `fully_shard`. `count_memory` counts for each rank what its tensors hold, from the operation that
+# makes them until torch drops them.
 
 # %%
 from torch.distributed.device_mesh import init_device_mesh
@@ -540,12 +543,12 @@ def under_fsdp(comm, model, allgather):
 
 
 # %% [markdown]
-# Two runs, one with your function and one with the library's. They take some seconds. Then one
+# Two runs, one with `allgather` and one with the library's ring. They take some seconds. Then one
 # process, for comparison.
 
 # %%
 given = {"model": mlp((64, 256, 256, 10)), "threads": True}
-own = simulate(under_fsdp, 4, allgather=my_allgather, **given)
+own = simulate(under_fsdp, 4, allgather=allgather, **given)
 library = simulate(under_fsdp, 4, allgather="ring", **given)
 
 # %%

@@ -34,8 +34,8 @@ from ddl_teach.theory import memory as theory
 #
 # $$k + \frac{L}{k},\quad\text{least for } k = \sqrt L:\quad 2\sqrt L.$$
 #
-# **Predict.** A chain of 100 layers, each computed forward at most twice: with any plan, how few
-# activations can be held?
+# **Predict.** A chain has 100 layers, and each is computed forward at most twice. With the best
+# plan of all, how many activations are held at most?
 
 # %%
 predict("11.hundred", ...)
@@ -78,19 +78,20 @@ judge("11.stretches", stretches, seed=115)
 # than at the end of the forward pass. So early stretches may be longer. And a stretch that is
 # computed again may drop activations once more: `[[[0, 1], 2], 3]`.
 #
-# Which plan computes the fewest layers in a given memory? Look at the first layer. Either it is
-# kept, and the rest has one room less. Or it begins a stretch of 1, 2, 3, ... layers: the rest has
-# one room less, and later the stretch has all rooms. With $T(n, r)$ the layers that are computed
-# for $n$ layers in $r$ rooms,
+# Which plan computes the fewest layers in a given memory? Say that a memory for $r$ activations
+# has $r$ *rooms*. Look at the first layer. Either it is kept, and the rest has one room less. Or
+# it begins a stretch of $k$ = 1, 2, 3, ... layers: the rest has one room less, and later the
+# stretch has all rooms. Let $T(n, r)$ be the number of layers that are computed for $n$ layers in
+# $r$ rooms:
 #
-# $$T(n, r) = \min\Big(1 + T(n-1, r-1),\ \min_k\; k + T(n-k, r-1) + T(k, r)\Big),$$
+# $$T(n, r) = \min\Big(1 + T(n-1, r-1),\ \min_k\; k + T(n-k, r-1) + T(k, r)\Big).$$
 #
-# a dynamic program, as in unit 03. The library's `cheapest` solves it, also for layers that are
-# uneven (Beaumont and others 2019; for even ones Griewank and Walther 2000).
+# That is a dynamic program, as in unit 03. The library's `cheapest` solves it, also for layers
+# that are uneven (Beaumont and others 2019; for even ones Griewank and Walther 2000).
 #
-# The next cells try both kinds of plans on a real chain. It has 36 layers. Their activations are
-# counted where autograd keeps them, and so is each call of a layer. Lines are the formulas, dots
-# the measurement.
+# The next cells try both kinds of plans on a real chain of 36 layers. An activation has 4 KiB
+# here. Activations are counted where torch keeps them for the backward pass, and so is each call
+# of a layer. Lines are the formulas, dots the measurement.
 
 # %%
 from torch import nn, randn
@@ -99,19 +100,26 @@ from ddl_teach.networks.memory.checkpointing import cost
 
 chain36 = nn.Sequential(*(nn.Sequential(nn.Linear(64, 64), nn.Tanh()) for _ in range(36)))
 x = randn(16, 64)
-plans = {"equal stretches": [checkpointing.equal_stretches(36, k) for k in (6, 4, 3, 2, 1)]}
-plans["the best plan"] = [checkpointing.cheapest(chain, r) for r in (3, 4, 5, 6, 8, 16, 36)]
+rooms = (3, 4, 5, 6, 8, 11, 12, 14, 19, 36)
+plans = {"the best plan": [checkpointing.cheapest(chain, r) for r in rooms]}
+plans["equal stretches"] = [checkpointing.equal_stretches(36, k) for k in (6, 4, 3, 2, 1)]
 
 # %%
 dots = {name: [cost(chain36, x, plan) for plan in those] for name, those in plans.items()}
 lines = {k: [(x.nbytes * peak(p, chain), seconds(p, chain)) for p in v] for k, v in plans.items()}
 assert dots == lines
+best, equal = ([layers for _, layers in points] for points in lines.values())
+assert max(np.subtract(equal, best[5:])) == 2
 few = plans["the best plan"][2]
 held, times = peak(few, chain), seconds(few, chain) / 36
 title = f"Of 36 activations {held} held, for {times:.1f} times the layers"
 plot_tradeoff(lines, dots, title=title)
 
 # %% [markdown]
+# The best plan may hold far less than equal stretches can. The price is in the title: to hold 5
+# activations it computes each layer about three times. Equal stretches need 11 rooms or more. For
+# their numbers of rooms the best plan computes at most two layers fewer.
+#
 # And your prediction, for 100 layers:
 
 # %%
@@ -161,7 +169,8 @@ def memory_of(forward):
 
 # %% [markdown]
 # Each change is a time, its bytes (below zero where a tensor is dropped), and a word. A
-# `MemoryTrack` adds them up and draws them. One tensor of activations has 2048 x 64 numbers here.
+# `MemoryTrack` adds them up and draws them. One tensor of activations has 2048 x 64 numbers here:
+# half a MiB. By the formula 36 of them are held if everything is kept, and 11 with six stretches.
 # Lines on red ground that begin with `USDT` are the profiler's notes, no errors.
 
 
@@ -181,9 +190,8 @@ cut.plot(title=f"Six stretches: {less:.1f} activations at most")
 
 # %% [markdown]
 # The first picture is a mountain: up in the forward pass, down in the backward pass. The second
-# one has a small mountain for each stretch that is computed again. Both hold a little more than
-# the formula says. An operation has its input and its output at once, and gradients are tensors
-# too.
+# one has a small mountain for each stretch. Both hold a little more than the formula says: an
+# operation has its input and its output at once, and gradients are tensors too.
 #
 # That is the memory of the host. On a GPU a *memory snapshot* says more: also which line of
 # your program made each tensor, and how much memory torch keeps that no tensor uses. The next cell
@@ -239,17 +247,18 @@ def kept_by(comm, split, s, b, h, a):
 
 
 # %% [markdown]
-# The formula is `layer_activations`. Without dropout and without a table of scores it has 32.
+# The formula is `layer_activations`. The assertions compare it with what was counted.
 
 # %%
 sizes, ways = {"s": 256, "b": 2, "h": 256, "a": 8}, {"one rank": (1, False)}
-ways |= {"products on 4 ranks": (4, False), "and the text": (4, True)}
+ways |= {"products on 4 ranks": (4, False), "products and text": (4, True)}
 kept = {k: simulate(kept_by, t, split=cut, **sizes).results[0] for k, (t, cut) in ways.items()}
 formula = {k: layer_activations(**sizes, t=t, split_sequence=cut) for k, (t, cut) in ways.items()}
 numbers, norms = 256 * 2 * 256, 256 * 2 * 8  # two norms keep two numbers a position
 assert kept["one rank"] == formula["one rank"] + norms
 assert kept["products on 4 ranks"] == formula["products on 4 ranks"] + norms
-assert kept["and the text"] == formula["and the text"] + norms / 4 + 4 * numbers * 3 / 4
+both = norms / 4 + 4 * numbers * 3 / 4
+assert kept["products and text"] == formula["products and text"] + both
 
 # %%
 masks = layer_activations(**sizes, scores=True, dropout=True) / numbers
@@ -263,12 +272,13 @@ bars = {name: {"activations": nbytes} for name, nbytes in kept.items()}
 plot_held(bars, formula, title="What a block of a GPT keeps, counted and by formula")
 
 # %% [markdown]
-# One rank keeps 32 bytes for each number: 34 without the two masks. The rest is the 4 bytes of the
-# tiles and two numbers of each norm. So tiles do here what the paper calls *selective
+# One rank keeps 32 bytes for each number: 34 without the two masks. What is above 32 are the 4
+# bytes of the tiles for each position and head, and two numbers of each norm. With dropout and a
+# table of scores there would be 74. So tiles do here what the paper calls *selective
 # recomputation*: scores are computed again, and nothing else.
 #
-# Four ranks that split the products hold a quarter of 24 bytes, and all of the other 8. If the
-# text is split between the products as well, the formula divides all 32 by four. The count says
+# Four ranks that split the products hold a quarter of 24 bytes, and all of the other 8. If they
+# split the text between the products as well, the formula divides all 32 by four. The count says
 # more: here our code differs from the paper. Ours gathers the whole text for two products and
 # keeps it, $2 \cdot 2$ bytes for each number. The paper keeps the rank's own part, and gathers
 # once more in the backward pass. It is the bargain of stage 3: one more all-gather, less memory.
@@ -281,9 +291,9 @@ plot_held(bars, formula, title="What a block of a GPT keeps, counted and by form
 # updated and stored, the next one comes.
 #
 # ```text
-# to device | fetch 0 | fetch 1 | fetch 2 | fetch 3 |
-# device              | update 0| update 1| update 2| update 3|
-# to host             | store 0 | store 1 | store 2 | store 3 |
+# to device | fetch 0 | fetch 1          | fetch 2          |
+# device              | update 0         | update 1         | update 2         |
+# to host             |          store 0 |          store 1 |          store 2 |
 # ```
 #
 # With $B$ buckets, $t$ seconds to move one and $u$ to update it, that takes $(B+1)\,t + B\,u$
@@ -293,7 +303,10 @@ plot_held(bars, formula, title="What a block of a GPT keeps, counted and by form
 # `moment`. All other ranks return at once. No message may be longer than `bucket` numbers. The
 # next bucket must be on its way while this one is updated and sent back. `comm.irecv(x, 1)` begins
 # to receive into `x` and returns at once. Call `wait()` of what it returned; then `x` is filled.
-# The picture after yours shows when each rank sends and receives.
+#
+# The cell after yours tries it with 8 buckets, each of which travels there and back. Such a
+# message takes 0.81 ms, and an update takes no time there. The picture shows when each rank sends
+# and receives.
 
 
 # %% name="11.offload" tags=["answer"]
@@ -331,7 +344,7 @@ def device_and_host(comm, step):
 
 
 run = simulate(device_and_host, 2, network=Uniform(10e-6, 1e6), step=offloaded_step)
-print(f"{run.time * 1e3:.1f} ms; one after the other: {16 * 0.81:.1f} ms")
+print(f"{run.time * 1e3:.1f} ms; 16 messages one after the other: {16 * 0.81:.1f} ms")
 run.timeline.plot()
 
 # %% name="11.offload" tags=["check"]
@@ -362,8 +375,9 @@ print(f"at most {device.most:,} bytes of states on the device, of {2 * weights.n
 # ## 3. A plan for a given machine · *intermediate*
 #
 # Now all of it together. Eight GPUs train a network of 12 layers by data parallelism, and each has
-# **14 GB of memory**. Early layers have large activations, late layers large weights. Each has a
-# backward pass of twice its forward pass. The next cell shows what a layer costs.
+# **14 GB of memory**. Early layers have large activations, late layers large weights. A layer's
+# backward pass takes twice as long as its forward pass. Its gradient has as many bytes as its
+# weights, and Adam's states have six times as many. The next cell shows what a layer costs.
 
 # %%
 from ddl_class.exercises.unit_11.machine import LAYERS, play
@@ -396,7 +410,14 @@ for place, layer in enumerate(LAYERS):
 print(play([("keep", "whole", "here")] * 12))
 
 # %% [markdown]
-# It does not fit. This plan fits. It waits a little, and it computes each layer again:
+# It does not fit. With weights in shards it needs less memory, but does not fit either:
+
+# %%
+print(play([("keep", "shards", "here")] * 12))
+
+# %% [markdown]
+# The step is even shorter, although the GPU waits for the last layers: no weights are gathered
+# after the last update. The next plan fits. It waits a little, and it computes each layer again:
 
 # %%
 print(play([("again", "shards", "host")] * 12))
@@ -441,11 +462,11 @@ curves["yours"] = play(my_plan()).held
 plot_held_over_time(curves, room=14e9, title="Your plan, and two simple ones")
 
 # %% [markdown]
-# Weights in shards cost almost no time here. Their messages hide behind the passes, and no weights
-# are gathered after the update. States on the host hide behind the backward pass. The activations
-# of the first layers are too large for the cable, unless the layers between them give it time: by
-# being kept, or by being computed again. The best plan that we know was found by a program that
-# changed a word or two at a time. We do not know whether a better one exists.
+# Weights in shards save memory and time here, because most of their messages hide behind the
+# passes. States on the host hide behind the backward pass. The activations of the first layers are
+# too large for the cable, unless the layers between them give it time: by being kept, or by being
+# computed again. The best plan that we know was found by a program that changed a word or two at a
+# time. We do not know whether a better one exists.
 #
 # ## What you said
 #

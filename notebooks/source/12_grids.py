@@ -507,12 +507,13 @@ judge("12.plan", my_plan)
 # expert axis of $x$ ranks shares them out: each rank holds $E/x$ experts, and tokens travel to
 # the ranks of their experts. Then an expert's gradient is averaged over the $R/x$ ranks that hold
 # it. Tokens travel in four all-to-alls a step: forward to their experts and back, and backward the
-# same again. In each a rank sends, if all experts get equally many, $\frac{x-1}{x}$ of its $k$
-# copies of all its tokens.
+# same again. A rank makes $k$ copies of each of its tokens. In each all-to-all it sends
+# $\frac{x-1}{x}$ of all these copies, if all experts get equally many.
 #
 # **Exercise.** Return two numbers for one layer: the bytes that a rank sends for the averaging of
-# its experts' gradients, by a ring, and those for its tokens. `weights` are those of one expert,
-# `tokens` are a rank's, and a token has `width` numbers. A number has two bytes.
+# its experts' gradients, by a ring, and those for its tokens. `ranks` is $R$, `axis` is $x$,
+# `experts` is $E$, and `chosen` is $k$. `weights` are those of one expert, `tokens` are a rank's,
+# and a token has `width` numbers. A number has two bytes.
 
 
 # %% name="12.experts" tags=["answer"]
@@ -534,7 +535,8 @@ judge("12.experts", expert_bytes, seed=128)
 
 # %% [markdown]
 # Now 64 ranks and 64 experts of 4.2 million weights each, two for each token. What is best depends
-# on the tokens, for gradients are sent once a step, however many tokens there are:
+# on the tokens, for gradients are sent once a step, however many tokens there are. The next cell
+# asks your function, so its numbers are right if your check is:
 
 # %%
 layer = {"experts": 64, "weights": 2 * 2048 * 1024, "chosen": 2, "width": 2048}
@@ -588,8 +590,11 @@ judge("12.product", product, ranks=(6, 8, 12), seed=127)
 
 # %% [markdown]
 # In the backward pass the gradient of the inputs is a sum along $X$, and that of the weights is a
-# reduce-scatter along $Z$. What is left is averaged over copies. These are five terms in all, as
-# formulas in `theory.product_3d`; the library's layer sends just these bytes.
+# reduce-scatter along $Z$. What is left is averaged over copies of the network. These are five
+# terms in all, as formulas in `theory.product_3d`; the library's layer sends just these bytes. The
+# next cell prints them for a layer of 4,096 x 4,096 weights on 8 ranks: what a rank sends of
+# weights (gathered), outputs (summed), the inputs' gradients (summed), and the weights' gradients
+# (reduce-scatter). There is one copy, so nothing is averaged.
 
 # %%
 from ddl_teach.theory.product_3d import ProductGrid, layer_bytes
@@ -602,14 +607,14 @@ for shape in ((8, 1, 1), (1, 8, 1), (1, 1, 8), (2, 2, 2)):
     print(shape, *(f"{nbytes / 1e6:10.1f}" for nbytes in (*vars(sent).values(), sent.total)))
 
 # %% [markdown]
-# Each direction alone sends one kind of bytes in full. The cube sends all three kinds, each of a
-# smaller piece, and sends least.
+# $X$ alone sends the inputs' gradients, $Y$ alone the outputs, $Z$ alone weights and their
+# gradients. The cube sends all four, each of a smaller piece, and in sum it sends least.
 #
 # ## 11. What production systems do · *advanced*
 #
 # PyTorch has the same grid: a `DeviceMesh`, which makes a process group for each axis. The last
-# name runs fastest there as well. The next cells compare it with the course's own, on your
-# engines.
+# name runs fastest there as well. The next cell compares it with the course's own, on your
+# engines. If both agree, it prints nothing.
 
 
 # %%
@@ -625,7 +630,7 @@ ours = [[place.data, place.tensor] for place in map(Grid(data=2, tensor=2).place
 assert [list(place) for place in theirs] == ours
 
 # %% [markdown]
-# Each rank sits where the course's own grid puts it, or the cell would have raised an error.
+# Each rank sits where the course's own grid puts it: else the assertion would have failed.
 # Megatron-LM also numbers its ranks in this order: tensor first, then data, and the pipeline last.
 # Systems hide messages behind computing: the averaging of gradients, keys and values that go
 # round, the sums along tensor in parts. That changes which grid comes first.

@@ -285,6 +285,10 @@ title = "Ranks that read the same language touch the same rows"
 plot_fill_in(lines, {"statements": (ranks, filled)}, how="counted", title=title)
 
 # %%
+print(f"64 workers fill {filled[-1]:.0%} of the rows, by count")
+print(
+    f"by formula {own[-1]:.0%}, with each row's own chances, and {equal[-1]:.0%} with equal ones"
+)
 assert filled[-1] < 0.9 * equal[-1]
 assert np.allclose(filled, own, atol=0.08)
 

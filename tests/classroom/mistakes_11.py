@@ -57,6 +57,15 @@ def own_gradient(comm, weights, gradient, moment, rate):
     stage_one(comm, weights, gradient, moment, rate, mean=own_of(comm, gradient))
 
 
+def rate_in_the_moment(comm, weights, gradient, moment, rate):
+    mean = rate * reduce_scatter(comm, gradient) / comm.size
+    stage_one(comm, weights, gradient, moment, 1, mean=mean)
+
+
+def half_the_rate(comm, weights, gradient, moment, rate):
+    stage_one(comm, weights, gradient, moment, rate / 2)
+
+
 def each(change):
     def keep_own(comm, gradients):
         for place, gradient in enumerate(gradients):
@@ -304,6 +313,7 @@ MISTAKES = [
     ("11.held", lambda w, p, s: w * held_of(KINDS, s + 1, p), "one stage further"),
     ("11.held", lambda w, p, s: w * held_of(KINDS[::-1], s, p), "The states come first"),
     ("11.held", lambda w, p, s: w * held_of(KINDS, min(s, 1), p), "stands inside the loop"),
+    ("11.held", lambda w, p, s: w * held_of(KINDS, s, p) / 1e9, "Return bytes"),
     ("11.held", lambda w, p, s: None, "Is a `return` missing?"),
     ("11.plan", uniform("keep", "whole", "here"), "there is room for"),
     ("11.plan", uniform("again", "shards", "host"), "and the goal"),
@@ -329,7 +339,9 @@ MISTAKES = [
     ("11.states", without_moment, "The old moment is missing"),
     ("11.states", moment_not_kept, "moment is not what the next step needs"),
     ("11.states", weights_not_kept, "weights are unchanged"),
-    ("11.states", own_gradient, "has wrong weights: number"),
+    ("11.states", own_gradient, "the rank's own gradient"),
+    ("11.states", rate_in_the_moment, "The moment becomes 0.9"),
+    ("11.states", half_the_rate, "has wrong weights: number"),
     ("11.gradients", each(whole_mean), "still as long as the whole layer"),
     ("11.gradients", each(a_view), "only a view"),
     ("11.gradients", each(reduce_scatter), "is the sum, and the mean"),

@@ -300,7 +300,7 @@ MISTAKES = [
     ("13.lars", mistaken(sign=1), "up the hill"),
     ("13.lars", mistaken(memory=0.0), "are forgotten"),
     ("13.lars", mistaken(taken_off=False), "nothing was taken off"),
-    ("13.lars", scaled_late, "belongs into the moment"),
+    ("13.lars", scaled_late, "belongs in the moment"),
     ("13.lars", under_another_name, "only gives a name to something new"),
     ("13.lars", without_the_rate, "The rate is missing"),
     ("13.lars", moments_renamed, "but the moments are as they were"),

@@ -158,7 +158,7 @@ HOLDS = {  # of the solution: what its ranks hold, or why there is nothing to co
     "08.order": r"Buckets that are full hold at most \d\d MB at once, and all gradients are 68 MB",
     "09.place": r"at most 3 experts, with room for 3, and computes at most \d+ rows",
     "10.schedule": r"keeps the most: (2\.5|3) of the 3 micro-batches",
-    "11.plan": r"holds at most \d+\.\d\d GB, \d+ ms after the begin, and has \d+ GB",
+    "11.plan": r"holds at most \d+\.\d\d GB, \d+ ms after its beginning, and has \d+ GB",
     "12.plan": r"holds \d+\.\d\d GiB, \d+\.\d\d of them activations, and has \d+\.\d\d",
     "13.schedule": r"batch is [\d,]+: a rank then holds the activations of [\d,]+ samples",
     "14.plan": "same memory",

@@ -45,6 +45,8 @@ def judge_states(attempt: Attempt) -> None:
                 summed=not own_right and _same(moved, (MOMENTUM * whole + count * mean)[part]),
                 no_moment=not own_right and _same(moved, mean[part]),
                 added=not own_right and _same(moved, -moment[part]),
+                alone=not own_right and _same(moved, (MOMENTUM * whole + gradients[rank])[part]),
+                rate_inside=_same(moved * RATE, (MOMENTUM * whole + RATE * mean)[part]),
                 kept=own_right and not _same(left, right),
                 wrong=not _same(left, right),
                 moment=not _same(own, moment[part]),
@@ -216,7 +218,7 @@ STRETCHES, OFFLOAD, PLAN = texts(__package__, "stretches", "offload", "plan")
 
 def judge_stretches(attempt: Attempt) -> None:
     """Each layer twice at most, and as little held as equal stretches allow."""
-    for layers in (9, 16, 100, 1, 2, *map(int, attempt.generator.integers(3, 150, 5))):
+    for layers in (9, 10, 16, 100, 1, 2, *map(int, attempt.generator.integers(3, 150, 5))):
         call = f"stretches({layers})"
         steps = items(attempt.call(layers), STRETCHES("wanted", call=call), _step)
         plan = [step for step in steps if step != []]
@@ -293,12 +295,10 @@ def judge_plan(attempt: Attempt) -> None:
     plan = [_words(words, place) for place, words in enumerate(answer)]
     step = play(plan)
     time, most = max(step.held, key=lambda moment: moment[1])
-    busy = sum(
-        layer.seconds * (4 if words[0] == "again" else 3)
-        for layer, words in zip(LAYERS, plan, strict=True)
-    )
     values = {"held": most / 1e9, "room": ROOM / 1e9, "time": 1e3 * time}
-    again = busy - 3 * sum(layer.seconds for layer in LAYERS)
+    chosen = zip(LAYERS, plan, strict=True)
+    again = sum(layer.seconds for layer, words in chosen if words[0] == "again")
+    busy = 3 * sum(layer.seconds for layer in LAYERS) + again
     rest = step.seconds - busy - sum(step.waits)
     lost = {"waits": 1e3 * sum(step.waits), "again": 1e3 * again, "rest": 1e3 * rest}
     judge_seconds(attempt, PLAN, step.seconds, GOAL, values | lost, too_much=most > ROOM)

@@ -59,7 +59,7 @@ class PlayedStep:
         return max(nbytes for _, nbytes in self.held)
 
     def __str__(self) -> str:
-        each = [f"{1e3 * wait:.0f}" for wait in self.waits]
+        each = [f"{1e3 * wait:3.0f}" for wait in self.waits]
         many = len(each) // 2
         return (
             f"{1e3 * self.seconds:.1f} ms, at most {self.peak / 1e9:.2f} GB\n"
@@ -129,15 +129,13 @@ class _Step:
         for place in range(last, -1, -1):
             ready, summed = self._backward(place, ready)
             updated[place] = self._update(place, summed)
-        ends = [self.gpu, *updated.values(), *self.free.values()]
         for place, ended in updated.items():
             if self.plan[place][1] == "whole":
-                nbytes = self.layers[place].weights * (GPUS - 1) / GPUS
-                ends.append(self._carry("network", ended, nbytes)[1])
-        ordered = sorted(self.changes)
-        held = accumulate(change for _, change in ordered)
-        times = [time for time, _ in ordered]
-        return PlayedStep(max(ends), list(zip(times, held, strict=True)), self.waits)
+                self._carry("network", ended, self.layers[place].weights * (GPUS - 1) / GPUS)
+        end = max(self.gpu, *updated.values(), *self.free.values())
+        self._hold(end, 0.0)  # a curve goes on to the end of the step
+        held = accumulate(sorted(self.changes), lambda before, new: (new[0], before[1] + new[1]))
+        return PlayedStep(end, list(held), self.waits)
 
     def _forward(self, place: int, whole: float) -> float:
         """One pass; when the next layer's weights will be whole."""

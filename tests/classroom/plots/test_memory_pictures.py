@@ -1,5 +1,6 @@
 """Pictures of memory: bars add up, curves and dots are what was given, and alt texts say so."""
 
+from ddl_class.exercises.unit_11.machine import play
 from ddl_class.plots.memory import (
     KINDS,
     plot_held,
@@ -27,8 +28,10 @@ def test_bars_stand_end_to_end_in_their_kinds_colours():
 
 def test_simulated_totals_are_hollow_squares_in_their_rows():
     figure = plot_held(ROWS, simulated={"a quarter": 1500.0}, title="Less")
-    [line] = figure.axes[0].get_lines()
+    [axes] = figure.axes
+    [line] = axes.get_lines()
     assert (list(line.get_xdata()), list(line.get_ydata())) == ([1500.0], [1])
+    assert [text.get_text().strip() for text in axes.texts] == ["4 KiB", "1 KiB, □ 1.46 KiB"]
     assert (line.get_marker(), line.get_markerfacecolor()) == ("s", "none")
 
 
@@ -39,6 +42,11 @@ def test_curves_over_time_say_how_high_they_are():
         [1, 2, 3, 2, 1],
         [1, 1, 2, 1],
     ]
+
+
+def test_a_plans_bytes_are_known_to_the_end_of_its_step():
+    step = play([("keep", "whole", "here")] * 12)
+    assert step.held[-1][0] == step.seconds
 
 
 def test_bytes_over_a_step_stand_below_the_room():
