@@ -55,7 +55,7 @@ def begin_warm():
     from ddl_runtime.launcher import mpiexec
 
     def start(ranks, words, extra, folder, place=None, survivors=False):
-        warm = [] if place else [{warm_start.__file__!r}]
+        warm = [] if place or survivors else [{warm_start.__file__!r}]
         return cold(ranks, [*warm, *words], extra, folder, place, survivors)
 
     if {warm_start.ADDRESS!r} in os.environ:

@@ -37,7 +37,8 @@ def ask(words: list[str]) -> int:
             signal.signal(number, lambda number, _: os.killpg(group, number))
         status = int(line.recv(MOST) or 1)
     if status < 0:  # a signal has ended it
-        signal.signal(-status, signal.SIG_DFL)
+        for number in PASSED_ON:
+            signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), -status)
     return status
 
