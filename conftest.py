@@ -3,7 +3,6 @@
 import gc
 import math
 import os
-import subprocess
 import sys
 import tempfile
 from collections import defaultdict
@@ -161,20 +160,10 @@ def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
             folder = item.config.stash[PRIVATE].name
             os.environ["DDL_TEACH_DATA"] = os.path.join(folder, item.path.stem)
             if WARM:
-                patch.setenv(warm_start.ADDRESS, _warm_process(os.path.join(folder, "warm")))
+                patch.setenv(warm_start.ADDRESS, warm_start.begin(os.path.join(folder, "warm")))
                 starter = kernelspec.make_ipkernel_cmd(python_arguments=[warm_start.__file__])
                 patch.setattr(kernelspec, "make_ipkernel_cmd", lambda *_, **__: starter)
         return (yield)
-
-
-@cache
-def _warm_process(address: str) -> str:
-    """Start the process whose copies kernels and engines become; returns its address."""
-    with warm_start.meeting() as door:
-        door.bind(address)
-        door.listen()
-        subprocess.Popen([sys.executable, warm_start.__file__], stdin=door)
-    return address
 
 
 @cache  # twenty thousand tests stand in a few hundred files

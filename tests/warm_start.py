@@ -14,7 +14,9 @@ import runpy
 import select
 import signal
 import socket
+import subprocess
 import sys
+from functools import cache
 
 ADDRESS = "DDL_TEACH_WARM"  # in the environment: the path of the socket
 MOST = 1 << 17  # bytes of a request, which are words and an environment
@@ -24,6 +26,16 @@ PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signa
 def meeting() -> socket.socket:
     """A socket that keeps messages whole."""
     return socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+
+
+@cache
+def begin(address: str) -> str:
+    """Start the one that waits at this address; returns it."""
+    with meeting() as door:
+        door.bind(address)
+        door.listen()
+        subprocess.Popen([sys.executable, __file__], stdin=door)
+    return address
 
 
 def ask(words: list[str]) -> int:
