@@ -4,9 +4,11 @@
     python tests/warm_start.py -m MODULE [WORDS]    as `python -m MODULE WORDS`, but in a copy
 
 A kernel and four engines would spend as much on loading torch as on most notebooks. The one who
-asks stays: it passes signals on and has the copy's exit status, and the copy ends with it.
+asks stays: it passes signals on and has the copy's exit status. It ends with its own parent, and
+the copy with it.
 """
 
+import contextlib
 import gc
 import os
 import pickle
@@ -47,7 +49,13 @@ def ask(words: list[str]) -> int:
         group = int(line.recv(MOST))
         for number in PASSED_ON:
             signal.signal(number, lambda number, _: os.killpg(group, number))
-        status = int(line.recv(MOST) or 1)
+        status, parent = None, os.getppid()
+        line.settimeout(1)
+        while status is None:
+            with contextlib.suppress(TimeoutError):
+                status = int(line.recv(MOST) or 1)
+            if os.getppid() != parent:
+                return 1
     if status < 0:  # a signal has ended it
         for number in PASSED_ON:
             signal.signal(number, signal.SIG_DFL)
@@ -63,11 +71,15 @@ def wait() -> None:
     gc.freeze()  # a copy need not look at it, which would copy it
     with socket.socket(fileno=os.dup(0)) as door:
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody asks how a keeper has ended
-        while True:
-            line, _ = door.accept()
-            if os.fork() == 0:
-                break
-            line.close()
+        parent, copied = os.getppid(), False
+        door.settimeout(1)
+        while not copied:
+            with contextlib.suppress(TimeoutError):
+                line, _ = door.accept()
+                if not (copied := os.fork() == 0):
+                    line.close()
+            if os.getppid() != parent and not copied:
+                sys.exit()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     request, files, *_ = socket.recv_fds(line, MOST, 3)
     if copy := os.fork():
