@@ -1,9 +1,12 @@
 """Guards around all tests: nothing of the user's Jupyter reaches in, no engine stays behind."""
 
+import gc
 import math
 import os
+import sys
 import tempfile
 from collections import defaultdict
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,13 +15,14 @@ from zlib import crc32
 import psutil
 import pytest
 from hypothesis import HealthCheck, settings
+from ipykernel import kernelspec
 from nbval.plugin import IPyNbCell
 
-from tests import outputs
+from tests import outputs, warm_start
 
 # A learner's notebook stops at its first stub; the solved one is run instead.
 NOTEBOOKS = Path(__file__).parent / "notebooks"
-collect_ignore = [str(NOTEBOOKS / path.name) for path in NOTEBOOKS.glob("solved/*.ipynb")]
+LEARNERS = {NOTEBOOKS / path.name for path in NOTEBOOKS.glob("solved/*.ipynb")}
 
 # Examples of laws may take as long as they take: no law fails because the machine is busy. They
 # are the same each time; `pytest --hypothesis-profile=chance` tries others.
@@ -42,6 +46,24 @@ def be_patient():
 be_patient()
 del be_patient
 """
+# ... and this: where the kernel has begun warm, so do its engines.
+WARMLY = f"""
+def begin_warm():
+    import os
+
+    from ddl_runtime.launcher import mpiexec
+
+    def start(ranks, words, extra, folder, place=None, survivors=False):
+        warm = [] if place or survivors else [{warm_start.__file__!r}]
+        return cold(ranks, [*warm, *words], extra, folder, place, survivors)
+
+    if {warm_start.ADDRESS!r} in os.environ:
+        cold, mpiexec.start = mpiexec.start, start
+
+begin_warm()
+del begin_warm
+"""
+WARM = sys.platform == "linux"  # what tests/warm_start.py does, only this system can
 
 # What a test needs besides Python, by the folder or file that it stands in, and by its fixtures.
 MARKED_BY_PLACE = {
@@ -80,9 +102,24 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ[variable] = os.path.join(folder, variable)
     startup = Path(os.environ["IPYTHONDIR"], "profile_default", "startup")
     startup.mkdir(parents=True)
-    (startup / "patience.py").write_text(PATIENCE)
+    (startup / "patience.py").write_text(PATIENCE + WARMLY)
     # No progress bar of engines among the outputs that are compared.
     os.environ["IPP_NONINTERACTIVE"] = "1"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[object]:
+    """Look for no garbage in what lives until the end: half of this time would go there."""
+    gc.disable()
+    result = yield
+    gc.freeze()
+    gc.enable()
+    return result
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leave out learners' notebooks, also where one of them is named."""
+    return True if collection_path in LEARNERS else None
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` looks at the marks
@@ -115,12 +152,18 @@ def _expect_outputs(items: list[pytest.Item]) -> None:
                 outputs.expect(item, shown)
 
 
-@pytest.hookimpl(tryfirst=True)  # before the kernel starts
-def pytest_runtest_setup(item: pytest.Item) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # before the kernel starts
+def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
     """Begin each notebook as a learner who has done nothing, whatever tests ran before."""
-    if isinstance(item, IPyNbCell) and item.parent.kernel is None:
-        folder = item.config.stash[PRIVATE].name
-        os.environ["DDL_TEACH_DATA"] = os.path.join(folder, item.path.stem)
+    with pytest.MonkeyPatch.context() as patch:
+        if isinstance(item, IPyNbCell) and item.parent.kernel is None:
+            folder = item.config.stash[PRIVATE].name
+            os.environ["DDL_TEACH_DATA"] = os.path.join(folder, item.path.stem)
+            if WARM:
+                patch.setenv(warm_start.ADDRESS, warm_start.begin(os.path.join(folder, "warm")))
+                starter = kernelspec.make_ipkernel_cmd(python_arguments=[warm_start.__file__])
+                patch.setattr(kernelspec, "make_ipkernel_cmd", lambda *_, **__: starter)
+        return (yield)
 
 
 @cache  # twenty thousand tests stand in a few hundred files

@@ -19,6 +19,7 @@ import pkgutil
 import re
 import typing
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -161,14 +162,14 @@ def commands(parser: argparse.ArgumentParser, path: str = "ddl-teach") -> dict[s
     return {path: sorted(own)} | below
 
 
-def members_of(kind: type) -> set[str]:
+@cache  # to find the source of a class, Python reads all of its file
+def members_of(kind: type) -> frozenset[str]:
     """The public members of a class, those included that only its methods set."""
-    members = set(dir(kind))
-    for base in kind.__mro__:
-        if base.__module__.split(".")[0] in PACKAGES:
-            members |= set(inspect.get_annotations(base))
-            members |= set(re.findall(r"\bself\.(\w+)\b[^=\n]*=", inspect.getsource(base)))
-    return {name for name in members if not name.startswith("_")}
+    members = set(dir(kind)).union(*map(members_of, kind.__mro__[1:]))
+    if kind.__module__.split(".")[0] in PACKAGES:
+        members |= set(inspect.get_annotations(kind))
+        members |= set(re.findall(r"\bself\.(\w+)\b[^=\n]*=", inspect.getsource(kind)))
+    return frozenset(name for name in members if not name.startswith("_"))
 
 
 def _classes(names: Iterable[str]) -> set[type]:

@@ -241,24 +241,34 @@ def test_what_a_gpu_measured_is_kept_and_units_show_it(monkeypatch, capsys, tmp_
     assert "recorded on Imagined GPU, 2026-11-21" in figure.alt
 
 
+MOST = ("messages", "numbers", "operators", "data_parallel", "pipeline", "language_model", "trace")
+TABLES = (
+    "latency:", "matrix product, 64", "launch of a kernel", "attention, 2 heads",
+    "causal, bfloat16, forward and backward", "product in 8 bits, 64 x 64",
+    "convolution, a small layer", "data-parallel step", "pipeline step",
+    "torch's GPipe, our messages", "step of a GPT, 100k, 2 ranks", "ZeRO, stage 3",
+    "torch's FSDP2, our messages", "a step of 2 ranks", "predicted from messages",
+    "simulated on a roof",
+)  # fmt: skip
+ON_FOUR = ("step of a GPT, 100k, 4 ranks", "split by heads, all texts")
+
+
 @pytest.mark.real
 @pytest.mark.slow
 @pytest.mark.timeout(1200)  # one part that hangs is ended by its own time, and tells where
-def test_the_whole_command_runs_on_the_stand_in(monkeypatch, capsys, tmp_path):
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        pytest.param(["--parts", *MOST], TABLES, id="all but four ranks"),
+        pytest.param([], TABLES + ON_FOUR, id="all", marks=pytest.mark.long),
+    ],
+)
+def test_the_whole_command_runs_on_the_stand_in(words, expected, monkeypatch, capsys, tmp_path):
     """What the first one with a GPU starts, at tiny sizes: every part leaves its table."""
-    monkeypatch.setattr("sys.argv", ["on_a_gpu", "--stand-in", "--small"])
+    monkeypatch.setattr("sys.argv", ["on_a_gpu", "--stand-in", "--small", *words])
     monkeypatch.setattr(on_a_gpu, "RAW", tmp_path)
     on_a_gpu.main()
     shown, errors = capsys.readouterr()
-    expected = (
-        "latency:", "matrix product, 64", "launch of a kernel", "attention, 2 heads",
-        "causal, bfloat16, forward and backward", "product in 8 bits, 64 x 64",
-        "convolution, a small layer", "data-parallel step", "pipeline step",
-        "torch's GPipe, our messages", "step of a GPT, 100k, 2 ranks", "ZeRO, stage 3",
-        "step of a GPT, 100k, 4 ranks", "split by heads, all texts",
-        "torch's FSDP2, our messages", "a step of 2 ranks", "predicted from messages",
-        "simulated on a roof",
-    )  # fmt: skip
     assert [part for part in expected if part not in shown] == [], errors
     assert "nothing was recorded" in shown
     left_out = [line for line in shown.splitlines() if "not measured:" in line]

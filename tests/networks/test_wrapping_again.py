@@ -137,11 +137,13 @@ def wraps_again(comm, stage, times=12):
     return [norm_after_a_pass(comm, first), *norms], len(places), len(twice)
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="module")
 def collector():
-    """As it was before a test."""
+    """As it was before these tests: what lives until the suite ends is not looked at."""
     yield
     gc.unfreeze()
+    gc.collect()
+    gc.freeze()
 
 
 def check_wrapping(run, ranks, stage):
