@@ -22,6 +22,7 @@ from ddl_runtime.core.element_types import TYPE_NAMES, is_tensor
 from ddl_teach.theory.machine import Cluster, Link
 
 LARGEST_FRAME = 64 * 2**20
+MOST_KEPT = 2**16  # bytes of frames that go together
 MOST_ITEMS = 200_000  # values in one frame: each costs far more memory than its bytes
 DEEPEST = 16
 LONGEST_INT = 64  # bytes
@@ -273,13 +274,20 @@ class FrameSocket(socket.socket):
     def __init__(self, link: socket.socket) -> None:
         super().__init__(fileno=link.detach())
         self.early: bytes | bytearray = b""  # what came together with the last frame
+        self.kept = b""  # frames that go with the next one
         self.ticks = False  # whether its calls return after each TICK
 
 
-def send_frame(link: FrameSocket, value: Any, deadline: float = math.inf) -> None:
-    """Send one value; `deadline` is a time of `time.monotonic`."""
+def send_frame(
+    link: FrameSocket, value: Any, deadline: float = math.inf, *, with_next: bool = False
+) -> None:
+    """Send one value; `deadline` is a time of `time.monotonic`. What needs no answer may go
+    together with the next value."""
     raw = _frame(value)
-    rest = memoryview(COUNT.pack(len(raw)) + raw)
+    together = b"".join((link.kept, COUNT.pack(len(raw)), raw))
+    keeps = with_next and len(together) < MOST_KEPT
+    link.kept = together if keeps else b""
+    rest = memoryview(b"" if keeps else together)
     while rest:
         _look_at_the_clock(link, deadline)
         with suppress(BlockingIOError):  # a tick is over
