@@ -52,9 +52,13 @@ class Late(TimeoutError):
 
 def encode(value: Any) -> bytes:
     """A plain value as bytes."""
+    return b"".join(_written(value))
+
+
+def _written(value: Any) -> list[Any]:
     written: list[Any] = []
     _write(value, written.append, DEEPEST)
-    return b"".join(written)
+    return written
 
 
 def _write(value: Any, put: Any, depth: int) -> None:
@@ -112,7 +116,7 @@ def _write_array(x: Any, put: Any) -> None:
     if len(x.shape) > MOST_AXES:
         raise Unplain(f"an array of more than {MOST_AXES} axes cannot travel")
     put(bytes((code, len(x.shape))) + SHAPES[len(x.shape)].pack(*x.shape))
-    put(as_bytes(x))  # copied when all is joined
+    put(as_bytes(x))  # not copied before all is joined
 
 
 def decode(raw: bytes | bytearray | memoryview) -> Any:
@@ -256,16 +260,18 @@ def elements(code: int, nbytes: int) -> Any:
 def travelled(value: Any) -> Any:
     """The value that the grader would receive if an answer returned this one."""
     try:
-        return decode(_frame(value))
+        return decode(b"".join(_frame(value)[1:]))
     except Unplain as error:
         raise TypeError(f"the grader cannot read what the function returned: {error}") from None
 
 
-def _frame(value: Any) -> bytes:
-    raw = encode(value)
-    if len(raw) > LARGEST_FRAME:
-        raise Unplain(f"{len(raw):,} bytes cannot travel at once, {LARGEST_FRAME:,} can")
-    return raw
+def _frame(value: Any) -> list[Any]:
+    """The parts of a frame, in which arrays are not copied yet."""
+    written = _written(value)
+    nbytes = sum(map(len, written))
+    if nbytes > LARGEST_FRAME:
+        raise Unplain(f"{nbytes:,} bytes cannot travel at once, {LARGEST_FRAME:,} can")
+    return [COUNT.pack(nbytes), *written]
 
 
 class FrameSocket(socket.socket):
@@ -283,8 +289,7 @@ def send_frame(
 ) -> None:
     """Send one value; `deadline` is a time of `time.monotonic`. What needs no answer may go
     together with the next value."""
-    raw = _frame(value)
-    together = b"".join((link.kept, COUNT.pack(len(raw)), raw))
+    together = b"".join((link.kept, *_frame(value)))
     keeps = with_next and len(together) < MOST_KEPT
     link.kept = together if keeps else b""
     rest = memoryview(b"" if keeps else together)
