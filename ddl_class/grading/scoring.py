@@ -110,7 +110,8 @@ class UntrustedStage(AbstractContextManager["UntrustedStage"]):
                 if isinstance(message, tuple) and message[:1] in (("returned",), ("raised",)):
                     value, left[comm.rank] = self._conclude(message, arguments[comm.rank])
                     return value
-                rank.tell(verbs.carry_out(message), self._deadline)
+                if (answer := verbs.carry_out(message)) is not None:
+                    rank.tell(answer, self._deadline)
 
         self._verbs.clear()
         with self._retelling("your cell", ranks):

@@ -25,6 +25,9 @@ VERBS = PLAIN | {
     "ledger": 0, "span": 2, "span_end": 0, "combine": 1, "split": 2, "library": 3,
 }  # fmt: skip
 
+# They only begin something, and a rank asks for the next one without waiting for an answer.
+UNANSWERED = frozenset({"isend", "irecv", "work", "combine", "span", "span_end"})
+
 
 class Excess(Exception):
     """A rank asked for more than any exercise needs."""
@@ -69,8 +72,8 @@ class Verbs:
         place = f"{self._verb} at {self.where}" if self._verb else "its beginning"
         return f"computes since {place}" if self.computing else f"waits in {place}"
 
-    def carry_out(self, request: Any) -> tuple[str, Any]:
-        """Carry out a request; returns the answer to send."""
+    def carry_out(self, request: Any) -> tuple[str, Any] | None:
+        """Carry out a request; returns the answer to send, if the rank waits for one."""
         match request:
             case (str(verb), int(number), str(where), *words) if len(words) == VERBS.get(
                 verb
@@ -83,11 +86,15 @@ class Verbs:
         comm = self._comms[number]
         try:
             if verb in PLAIN:
-                return "done", getattr(comm, verb)(*words)
-            return "done", getattr(self, f"_{verb}")(comm, *words)
+                answer = getattr(comm, verb)(*words)
+            else:
+                answer = getattr(self, f"_{verb}")(comm, *words)
+            return None if verb in UNANSWERED else ("done", answer)
         except Malformed:
             raise
         except ITS_OWN as error:
+            if verb in UNANSWERED:  # its own communicator would have raised it there
+                raise Malformed(str(error)) from None
             self.mismatch = getattr(error, "mismatch", None)
             return next(kind.__name__ for kind in ITS_OWN if isinstance(error, kind)), str(error)
 
@@ -95,17 +102,17 @@ class Verbs:
         self._memory.take(x)
         comm.send(x, to, tag)
 
-    def _isend(self, comm: Comm, x: Any, to: Any, tag: Any) -> int:
+    def _isend(self, comm: Comm, x: Any, to: Any, tag: Any) -> None:
         self._memory.take(x)
-        return self._begun(comm.isend(x, to, tag), None)
+        self._begun(comm.isend(x, to, tag), None)
 
     def _recv(self, comm: Comm, nbytes: Any, code: Any, source: Any, tag: Any) -> tuple:
         y = self._room(nbytes, code)
         return self._received(comm.recv(y, source, tag), y)
 
-    def _irecv(self, comm: Comm, nbytes: Any, code: Any, source: Any, tag: Any) -> int:
+    def _irecv(self, comm: Comm, nbytes: Any, code: Any, source: Any, tag: Any) -> None:
         y = self._room(nbytes, code)
-        return self._begun(comm.irecv(y, source, tag), y)
+        self._begun(comm.irecv(y, source, tag), y)
 
     def _sendrecv(
         self, comm: Comm, x: Any, to: Any, nbytes: Any, code: Any, source: Any, tag: Any
@@ -128,10 +135,9 @@ class Verbs:
         chosen = comm.wait_any([self._request(numbers[place])[0] for place in places])
         return (places[chosen], *self._wait(comm, numbers[places[chosen]]))
 
-    def _begun(self, request: Request, y: Any) -> int:
-        self._made += 1
+    def _begun(self, request: Request, y: Any) -> None:
+        self._made += 1  # as the rank counts them
         self._requests[self._made] = request, y
-        return self._made
 
     def _request(self, number: Any) -> tuple[Request, Any]:
         if not isinstance(number, int) or number not in self._requests:

@@ -44,6 +44,7 @@ class ForbiddenUse(Exception):
     """An answer used what it may not; the text says what."""
 
 
+@cache
 def is_hidden(module: str) -> bool:
     """Whether a module is the project's and not on the list; a function's path will do as well."""
     path = module.replace(".", "/")

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import traceback
 from functools import partial
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,7 @@ def live(link: FrameSocket) -> None:
                 arguments, *more = words
                 watch = Watch()
                 if task == "run":
-                    given = [RemoteComm(link, watch, 0, *more), *arguments]
+                    given = [RemoteComm(link, watch, count(1), 0, *more), *arguments]
                 else:
                     given = list(arguments)
                     for number in more[0]:

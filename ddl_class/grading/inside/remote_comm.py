@@ -1,4 +1,5 @@
-"""The communicator inside the sandbox: every verb is a request to the grader.
+"""The communicator inside the sandbox: every verb is a request to the grader. A verb that only
+begins something waits for no answer, and goes with the next request that does.
 
 Messages, their matching, the ledger and the clock are kept in the grader, by simulated ranks. A
 rank that changes this communicator only changes its own requests.
@@ -18,6 +19,7 @@ from ddl_class.grading.inside.project import CLOSED_VERBS, refuse_verb
 from ddl_class.grading.inside.wire import NUMPY_KNOWS, FrameSocket, receive_frame, send_frame
 from ddl_runtime.core import arrays
 from ddl_runtime.core.arrays import Array, Operation, Phantom
+from ddl_runtime.core.checks import check_peer, check_work
 from ddl_runtime.core.communicator import Comm
 from ddl_runtime.core.element_types import is_tensor
 from ddl_runtime.core.memory import NOT_COUNTED, Held, check_hold
@@ -55,26 +57,36 @@ class RemoteRequest(Request):
 class RemoteMessages:
     """The messages of one rank on one communicator."""
 
-    def __init__(self, link: FrameSocket, number: int) -> None:
+    def __init__(self, link: FrameSocket, number: int, size: int, requests: Iterator[int]) -> None:
         self._link = link
         self._number = number
+        self._size = size
+        self._requests = requests  # the numbers of those to come, on any communicator
 
     def ask(self, verb: str, *words: Any) -> Any:
-        line = source_line(inspect.currentframe())
-        send_frame(self._link, (verb, self._number, line, *words))
+        self.begin(verb, *words, with_next=False)
         return _answer(self._link)
+
+    def begin(self, verb: str, *words: Any, with_next: bool = True) -> None:
+        """Ask for what needs no answer, as this rank knows whether it can be done."""
+        line = source_line(inspect.currentframe())
+        send_frame(self._link, (verb, self._number, line, *words), with_next=with_next)
+        if with_next and not self._link.kept:
+            self.ask("now")  # many bytes have gone: the grader looks first whether it has room
 
     def send(self, x: Array, to: int, tag: int = 0) -> None:
         self.ask("send", _content(x), to, tag)
 
     def isend(self, x: Array, to: int, tag: int = 0) -> RemoteRequest:
-        return RemoteRequest(self, self.ask("isend", _content(x), to, tag), None)
+        self.begin("isend", _content(x), *check_peer(to, tag, "isend", self._size))
+        return RemoteRequest(self, next(self._requests), None)
 
     def recv(self, x: Array, source: int, tag: int = 0) -> int:
         return _received(self.ask("recv", *_room(x), source, tag), x)
 
     def irecv(self, x: Array, source: int, tag: int = 0) -> RemoteRequest:
-        return RemoteRequest(self, self.ask("irecv", *_room(x), source, tag), x)
+        self.begin("irecv", *_room(x), *check_peer(source, tag, "irecv", self._size))
+        return RemoteRequest(self, next(self._requests), x)
 
     def sendrecv(self, x: Array, to: int, y: Array, source: int, tag: int = 0) -> int:
         answer = self.ask("sendrecv", _content(x), to, *_room(y), source, tag)
@@ -90,15 +102,16 @@ class RemoteComm:
     """The communicator of a rank program in the sandbox."""
 
     def __init__(
-        self, link: FrameSocket, watch: Watch, number: int, rank: int, size: int, node: int
-    ) -> None:
+        self, link: FrameSocket, watch: Watch, requests: Iterator[int],
+        number: int, rank: int, size: int, node: int,
+    ) -> None:  # fmt: skip
         self.rank = rank
         self.size = size
         self.node = node
         self.attributes: dict[Any, Any] = {}
         self._link = link
-        self._watch = watch
-        self._grader = RemoteMessages(link, number)
+        self._of_all_groups = watch, requests
+        self._grader = RemoteMessages(link, number, size, requests)
         self._messages = messages = StrictMessages(self._grader, watch)
         self.send, self.isend, self.sendrecv = messages.send, messages.isend, messages.sendrecv
         self.recv, self.irecv = messages.recv, messages.irecv
@@ -119,11 +132,11 @@ class RemoteComm:
 
     @contextmanager
     def span(self, name: str, kind: str = "span") -> Iterator[None]:
-        self._grader.ask("span", str(name), str(kind))
+        self._grader.begin("span", str(name), str(kind))
         try:
             yield
         finally:
-            self._grader.ask("span_end")
+            self._grader.begin("span_end")
 
     def collective(self, *_: Any) -> AbstractContextManager[None]:
         """The grader compares nothing here: what ranks say of themselves proves nothing."""
@@ -137,19 +150,20 @@ class RemoteComm:
         return NOT_COUNTED
 
     def work(self, seconds: float = 0.0, flops: float = 0.0, nbytes: float = 0.0) -> None:
-        self._grader.ask("work", seconds, flops, nbytes)
+        check_work(seconds, flops, nbytes)
+        self._grader.begin("work", seconds, flops, nbytes)
 
     def combine(self, a: Array, b: Array, out: Array, op: Operation = "sum") -> None:
         if out.__class__ is not Phantom:
             arrays.combine(op, a, b, out)
-        self._grader.ask("combine", arrays.describe(a)[0])
+        self._grader.begin("combine", arrays.describe(a)[0])
 
     def barrier(self) -> None:
         self._grader.ask("barrier")
 
     def split(self, colour: int | None, key: int = 0) -> RemoteComm | None:
         place = self._grader.ask("split", colour, key)
-        return None if place is None else RemoteComm(self._link, self._watch, *place)
+        return None if place is None else RemoteComm(self._link, *self._of_all_groups, *place)
 
     def library(self, path: str, x: Array, op: Operation = "sum") -> Array | None:
         """The grader's rank runs this function of the library on `x`."""

@@ -11,6 +11,7 @@ import errno
 import os
 import struct
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 from ddl_class.grading.inside import kernel
@@ -55,14 +56,16 @@ def can_refuse() -> bool:
 
 def refuse() -> None:
     """Refuse all others from now on, to this process and all its threads to come."""
-    instructions = _filter(kernel.processor(), os.getpid())
-    program = _Program(len(instructions) // 8, instructions)
+    instructions = program(kernel.processor(), os.getpid())
+    described = _Program(len(instructions) // 8, instructions)
     kernel.control(kernel.SET_NO_NEW_PRIVILEGES, 1)
-    pointer = ctypes.cast(ctypes.pointer(program), ctypes.c_void_p).value
+    pointer = ctypes.cast(ctypes.pointer(described), ctypes.c_void_p).value
     kernel.control(kernel.SET_SECCOMP, FILTER, pointer)
 
 
-def _filter(processor: str, own_process: int) -> bytes:
+@cache
+def program(processor: str, own_process: int) -> bytes:
+    """The filter's instructions; `own_process` is 1 in namespaces."""
     column, audited = PROCESSORS[processor]
     steps = [
         (LOAD, 0, 0, PROCESSOR),

@@ -10,6 +10,7 @@ import socket
 import struct
 import sys
 import time
+from contextlib import suppress
 from dataclasses import fields
 from itertools import chain
 from typing import Any
@@ -21,6 +22,7 @@ from ddl_runtime.core.element_types import TYPE_NAMES, is_tensor
 from ddl_teach.theory.machine import Cluster, Link
 
 LARGEST_FRAME = 64 * 2**20
+MOST_KEPT = 2**16  # bytes of frames that go together
 MOST_ITEMS = 200_000  # values in one frame: each costs far more memory than its bytes
 DEEPEST = 16
 LONGEST_INT = 64  # bytes
@@ -28,6 +30,12 @@ MOST_AXES = 8
 MANY = {dict: b"m", list: b"l", tuple: b"t", set: b"e", frozenset: b"e"}
 MACHINES = (Link, Cluster)  # what a message costs, and nodes of ranks: plain data of plain data
 NUMPY_KNOWS = frozenset(TYPE_NAMES) - {"phantom", "bfloat16", "complex32"}
+DTYPES = [np.dtype(name) if name in NUMPY_KNOWS else None for name in TYPE_NAMES]
+COUNT, FLOAT, COMPLEX, PHANTOM = map(struct.Struct, ("<I", "<d", "<dd", "<QI"))
+SHAPES = [struct.Struct(f"<{axes}Q") for axes in range(MOST_AXES + 1)]
+NUMBER, TEXT, LIST, SCALAR, TENSOR = b"islnx"
+NOTHING = {b"N"[0]: None, b"T"[0]: True, b"F"[0]: False}
+TICK = struct.pack("ll", 0, 100_000)  # 0.1 s: how often who waits looks at the clock
 
 
 class Malformed(ValueError):
@@ -44,9 +52,13 @@ class Late(TimeoutError):
 
 def encode(value: Any) -> bytes:
     """A plain value as bytes."""
-    written = bytearray()
-    _write(value, written.extend, DEEPEST)
-    return bytes(written)
+    return b"".join(_written(value))
+
+
+def _written(value: Any) -> list[Any]:
+    written: list[Any] = []
+    _write(value, written.append, DEEPEST)
+    return written
 
 
 def _write(value: Any, put: Any, depth: int) -> None:
@@ -60,32 +72,35 @@ def _write(value: Any, put: Any, depth: int) -> None:
         put(b"n")
         _write_array(np.asarray(value), put)
     elif isinstance(value, int):
-        raw = int(value).to_bytes(value.bit_length() // 8 + 1, "little", signed=True)
-        if len(raw) > LONGEST_INT:
+        count = int(value).bit_length() // 8 + 1
+        if count > LONGEST_INT:
             raise Unplain("a whole number with so large a value cannot travel")
-        put(b"i" + bytes((len(raw),)) + raw)
-    elif isinstance(value, float):
-        put(b"d" + struct.pack("<d", value))
-    elif isinstance(value, complex):
-        put(b"c" + struct.pack("<dd", value.real, value.imag))
+        put(b"i%c" % count + int(value).to_bytes(count, "little", signed=True))
     elif isinstance(value, str):
         raw = value.encode("utf-8", "replace")
-        put(b"s" + struct.pack("<I", len(raw)) + raw)
-    elif isinstance(value, (bytes, bytearray)):
-        put(b"b" + struct.pack("<I", len(value)) + bytes(value))
-    elif isinstance(value, (dict, list, tuple, set, frozenset)):
-        letter = next(letter for kind, letter in MANY.items() if isinstance(value, kind))
-        put(letter + struct.pack("<I", len(value)))
-        for item in chain.from_iterable(value.items()) if isinstance(value, dict) else value:
-            _write(item, put, 0 if letter == b"e" else depth - 1)
-    elif value.__class__ is Phantom:
-        put(b"p" + struct.pack("<QI", value.nbytes, value.itemsize))
-    elif value.__class__ in MACHINES:
-        put(b"k" + bytes((MACHINES.index(value.__class__),)))
-        _write(tuple(getattr(value, field.name) for field in fields(value)), put, depth - 1)
+        put(b"s" + COUNT.pack(len(raw)) + raw)
+    elif isinstance(value, (tuple, list, dict, set, frozenset)):
+        letter = MANY.get(value.__class__) or next(
+            letter for kind, letter in MANY.items() if isinstance(value, kind)
+        )
+        put(letter + COUNT.pack(len(value)))
+        depth = 0 if letter == b"e" else depth - 1
+        for item in chain.from_iterable(value.items()) if letter == b"m" else value:
+            _write(item, put, depth)
     elif isinstance(value, np.ndarray):
         put(b"a")
         _write_array(np.ascontiguousarray(value).reshape(value.shape), put)
+    elif isinstance(value, float):
+        put(b"d" + FLOAT.pack(value))
+    elif isinstance(value, complex):
+        put(b"c" + COMPLEX.pack(value.real, value.imag))
+    elif isinstance(value, (bytes, bytearray)):
+        put(b"b" + COUNT.pack(len(value)) + bytes(value))
+    elif value.__class__ is Phantom:
+        put(b"p" + PHANTOM.pack(value.nbytes, value.itemsize))
+    elif value.__class__ in MACHINES:
+        put(b"k" + bytes((MACHINES.index(value.__class__),)))
+        _write(tuple(getattr(value, field.name) for field in fields(value)), put, depth - 1)
     elif is_tensor(value):
         put(b"x")
         _write_array(value.detach().contiguous(), put)
@@ -100,75 +115,81 @@ def _write_array(x: Any, put: Any) -> None:
         raise Unplain(str(error)) from None
     if len(x.shape) > MOST_AXES:
         raise Unplain(f"an array of more than {MOST_AXES} axes cannot travel")
-    put(struct.pack(f"<BB{len(x.shape)}Q", code, len(x.shape), *x.shape))
-    put(as_bytes(x).tobytes())
+    put(bytes((code, len(x.shape))) + SHAPES[len(x.shape)].pack(*x.shape))
+    put(as_bytes(x))  # not copied before all is joined
 
 
-def decode(raw: bytes | bytearray) -> Any:
+def decode(raw: bytes | bytearray | memoryview) -> Any:
     """The value that these bytes are; `Malformed` if they are not exactly one."""
     reader = _Reader(raw)
-    value = reader.value(DEEPEST)
+    try:
+        value = reader.value(DEEPEST)
+    except (struct.error, IndexError):
+        raise Malformed("it ends in the middle of a value") from None
     if reader.position != len(raw):
         raise Malformed(f"{len(raw) - reader.position} bytes too many")
     return value
 
 
 class _Reader:
-    def __init__(self, raw: bytes | bytearray) -> None:
+    def __init__(self, raw: bytes | bytearray | memoryview) -> None:
         self._raw = memoryview(raw)
         self.position = 0
         self._items = MOST_ITEMS
 
     def _take(self, count: int) -> memoryview:
-        end = self.position + count
+        begin = self.position
+        self.position = end = begin + count
         if end > len(self._raw):
-            raise Malformed(f"{count} bytes are announced, {len(self._raw) - self.position} come")
-        taken = self._raw[self.position : end]
-        self.position = end
-        return taken
+            raise Malformed(f"{count} bytes are announced, {len(self._raw) - begin} come")
+        return self._raw[begin:end]
 
-    def _unpack(self, form: str) -> tuple:
-        return struct.unpack("<" + form, self._take(struct.calcsize("<" + form)))
+    def _unpack(self, form: struct.Struct) -> tuple:
+        begin = self.position
+        self.position = begin + form.size
+        return form.unpack_from(self._raw, begin)
 
     def value(self, depth: int) -> Any:
         self._items -= 1
         if depth < 0 or self._items < 0:
             raise Malformed("too many values, or too deep")
-        letter = bytes(self._take(1))
-        if letter in b"NTF":
-            return {b"N": None, b"T": True, b"F": False}[letter]
-        if letter == b"i":
-            (count,) = self._unpack("B")
+        letter = self._raw[self.position]
+        self.position += 1
+        if letter == NUMBER:
+            count = self._raw[self.position]
+            self.position += 1
             if not 1 <= count <= LONGEST_INT:
                 raise Malformed(f"a whole number of {count} bytes")
             return int.from_bytes(self._take(count), "little", signed=True)
-        if letter == b"d":
-            return self._unpack("d")[0]
-        if letter == b"c":
-            return complex(*self._unpack("dd"))
         if letter in b"sb":
-            raw = bytes(self._take(self._unpack("I")[0]))
-            return raw.decode("utf-8", "replace") if letter == b"s" else raw
+            raw = bytes(self._take(*self._unpack(COUNT)))
+            return raw.decode("utf-8", "replace") if letter == TEXT else raw
         if letter in b"lt":
             items = [self.value(depth - 1) for _ in range(self._count(1))]
-            return items if letter == b"l" else tuple(items)
-        if letter == b"m":
+            return items if letter == LIST else tuple(items)
+        if letter in b"anx":
+            return self._array(letter)
+        if letter in NOTHING:
+            return NOTHING[letter]
+        if letter in b"d":
+            return self._unpack(FLOAT)[0]
+        if letter in b"c":
+            return complex(*self._unpack(COMPLEX))
+        if letter in b"m":
             return {self._key(): self.value(depth - 1) for _ in range(self._count(2))}
-        if letter == b"e":
+        if letter in b"e":
             return {self._key() for _ in range(self._count(1))}
-        if letter == b"p":
-            nbytes, itemsize = self._unpack("QI")
+        if letter in b"p":
+            nbytes, itemsize = self._unpack(PHANTOM)
             if itemsize < 1 or nbytes % itemsize:
                 raise Malformed(f"a Phantom of {nbytes} bytes in elements of {itemsize}")
             return Phantom(nbytes, itemsize)
-        if letter == b"k":
+        if letter in b"k":
             return self._machine(depth)
-        if letter in b"anx":
-            return self._array(letter)
         raise Malformed(f"no kind of value is called {letter!r}")
 
     def _machine(self, depth: int) -> Link | Cluster:
-        (number,) = self._unpack("B")
+        (number,) = self._take(1)
         parts = self.value(depth - 1)
         if number >= len(MACHINES) or not isinstance(parts, tuple):
             raise Malformed(f"a machine of kind {number}")
@@ -180,7 +201,7 @@ class _Reader:
             raise Malformed(str(error)) from None
 
     def _count(self, each: int) -> int:
-        (count,) = self._unpack("I")
+        (count,) = self._unpack(COUNT)
         if count * each > min(self._items, len(self._raw) - self.position):
             raise Malformed(f"a list of {count} values is announced")
         return count
@@ -191,20 +212,24 @@ class _Reader:
             raise Malformed("a key is a text or a number")
         return key
 
-    def _array(self, letter: bytes) -> Any:
-        code, axes = self._unpack("BB")
-        if not 1 <= code < len(TYPE_NAMES) or axes > MOST_AXES or (letter == b"n" and axes):
+    def _array(self, letter: int) -> Any:
+        code, axes = self._take(2)
+        if not 1 <= code < len(TYPE_NAMES) or axes > MOST_AXES or (letter == SCALAR and axes):
             raise Malformed(f"an array of type {code} with {axes} axes")
-        shape = self._unpack(f"{axes}Q")
+        shape = self._unpack(SHAPES[axes])
         size = math.prod(shape)
         # A dimension of 0 makes the size 0 whatever the others claim to be.
         if size > LARGEST_FRAME or max(shape, default=0) > LARGEST_FRAME:
             raise Malformed(f"an array of shape {shape}")
-        flat = blank(code, size, tensor=letter == b"x")
-        as_bytes(flat)[:] = np.frombuffer(self._take(len(as_bytes(flat))), np.uint8)
-        if TYPE_NAMES[code] == "bool" and np.any(as_bytes(flat) > 1):
+        dtype = None if letter == TENSOR else DTYPES[code]
+        if dtype is None:
+            x = blank(code, size, tensor=True).reshape(shape)
+            as_bytes(x)[:] = np.frombuffer(self._take(len(as_bytes(x))), np.uint8)
+        else:
+            x = np.ndarray(shape, dtype, self._take(size * dtype.itemsize)).copy()
+        if TYPE_NAMES[code] == "bool" and np.any(as_bytes(x) > 1):
             raise Malformed("a truth value that is neither true nor false")
-        return flat.reshape(shape) if letter != b"n" else flat[0]
+        return x if letter != SCALAR else x[()]
 
 
 def blank(code: int, size: int, tensor: bool = False) -> Any:
@@ -212,8 +237,8 @@ def blank(code: int, size: int, tensor: bool = False) -> Any:
     name = TYPE_NAMES[code]
     if name == "phantom":
         return Phantom(size)
-    if not tensor and name in NUMPY_KNOWS:
-        return np.empty(size, name)
+    if not tensor and DTYPES[code] is not None:
+        return np.empty(size, DTYPES[code])
     torch = sys.modules.get("torch")
     if torch is None or not hasattr(torch, name):
         raise Malformed(f"elements of type {name}, which the grader does not know")
@@ -226,76 +251,89 @@ def elements(code: int, nbytes: int) -> Any:
         raise Malformed(f"{nbytes} bytes of type {code}")
     if code == 0:
         return Phantom(nbytes)
-    element = blank(code, 1)
-    if nbytes > LARGEST_FRAME or nbytes % element.nbytes:
+    itemsize = (DTYPES[code] or blank(code, 1)).itemsize
+    if nbytes > LARGEST_FRAME or nbytes % itemsize:
         raise Malformed(f"{nbytes} bytes of {TYPE_NAMES[code]}")
-    return blank(code, nbytes // element.nbytes)
+    return blank(code, nbytes // itemsize)
 
 
 def travelled(value: Any) -> Any:
     """The value that the grader would receive if an answer returned this one."""
     try:
-        return decode(_frame(value))
+        return decode(b"".join(_frame(value)[1:]))
     except Unplain as error:
         raise TypeError(f"the grader cannot read what the function returned: {error}") from None
 
 
-def _frame(value: Any) -> bytes:
-    raw = encode(value)
-    if len(raw) > LARGEST_FRAME:
-        raise Unplain(f"{len(raw):,} bytes cannot travel at once, {LARGEST_FRAME:,} can")
-    return raw
+def _frame(value: Any) -> list[Any]:
+    """The parts of a frame, in which arrays are not copied yet."""
+    written = _written(value)
+    nbytes = sum(map(len, written))
+    if nbytes > LARGEST_FRAME:
+        raise Unplain(f"{nbytes:,} bytes cannot travel at once, {LARGEST_FRAME:,} can")
+    return [COUNT.pack(nbytes), *written]
 
 
 class FrameSocket(socket.socket):
-    """A socket for frames, made of `link`, which is detached and of no more use. Either all of its
-    calls have a deadline or none: a time limit that was set stays for the calls after it."""
+    """A socket for frames, made of `link`, which is detached and of no more use."""
 
     def __init__(self, link: socket.socket) -> None:
         super().__init__(fileno=link.detach())
-        self.early = bytearray()  # what came together with the last frame
+        self.early: bytes | bytearray = b""  # what came together with the last frame
+        self.kept = b""  # frames that go with the next one
+        self.ticks = False  # whether its calls return after each TICK
 
 
-def send_frame(link: FrameSocket, value: Any, deadline: float = math.inf) -> None:
-    """Send one value; `deadline` is a time of `time.monotonic`."""
-    raw = _frame(value)
-    rest = memoryview(struct.pack("<I", len(raw)) + raw)
+def send_frame(
+    link: FrameSocket, value: Any, deadline: float = math.inf, *, with_next: bool = False
+) -> None:
+    """Send one value; `deadline` is a time of `time.monotonic`. What needs no answer may go
+    together with the next value."""
+    together = b"".join((link.kept, *_frame(value)))
+    keeps = with_next and len(together) < MOST_KEPT
+    link.kept = together if keeps else b""
+    rest = memoryview(b"" if keeps else together)
     while rest:
-        _limit(link, deadline)
-        try:
+        _look_at_the_clock(link, deadline)
+        with suppress(BlockingIOError):  # a tick is over
             rest = rest[link.send(rest) :]
-        except TimeoutError:
-            raise Late("the other side did not receive in time") from None
 
 
 def receive_frame(link: FrameSocket, deadline: float = math.inf) -> Any:
     """Receive one value, or `EOFError` where the other side has gone."""
-    (count,) = struct.unpack("<I", _receive(link, 4, deadline))
+    _fill(link, 4, deadline)
+    (count,) = COUNT.unpack_from(link.early)
     if count > LARGEST_FRAME:
         raise Malformed(f"{count:,} bytes are announced, {LARGEST_FRAME:,} are allowed")
-    return decode(_receive(link, count, deadline))
+    _fill(link, 4 + count, deadline)
+    # Only what came after it is copied, which is short: the frame may be long.
+    came, link.early = link.early, link.early[4 + count :]
+    return decode(memoryview(came)[4 : 4 + count])
 
 
-def _receive(link: FrameSocket, count: int, deadline: float) -> bytearray:
+def _fill(link: FrameSocket, count: int, deadline: float) -> None:
+    """Receive until so many bytes have come early."""
     while (missing := count - len(link.early)) > 0:
-        _limit(link, deadline)
+        _look_at_the_clock(link, deadline)
         try:
             # Memory is spent on what has come, not on what was announced.
             piece = link.recv(min(max(missing, 2**16), 2**20))
-        except TimeoutError:
-            raise Late("the other side sent nothing in time") from None
+        except BlockingIOError:
+            continue  # a tick is over
         if not piece:
             raise EOFError("the other side has closed the connection")
-        link.early += piece
-    # Only what came after it is copied, which is short: the frame may be long.
-    got, link.early = link.early, link.early[count:]
-    del got[count:]
-    return got
+        if link.early:
+            link.early = bytearray(link.early) if type(link.early) is bytes else link.early
+            link.early += piece
+        else:
+            link.early = piece
 
 
-def _limit(link: FrameSocket, deadline: float) -> None:
+def _look_at_the_clock(link: FrameSocket, deadline: float) -> None:
     if deadline < math.inf:
-        left = deadline - time.monotonic()
-        if left <= 0:
+        if time.monotonic() >= deadline:
             raise Late("the time was up")
-        link.settimeout(left)
+        if not link.ticks:  # the kernel counts them: a call of it for each frame, not three
+            link.ticks = True
+            for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+                link.setsockopt(socket.SOL_SOCKET, option, TICK)

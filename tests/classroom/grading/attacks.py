@@ -169,6 +169,12 @@ TALKING = {
     "a verb that no communicator has": Attack(
         "comm._grader.ask('carry_out')", told="malformed message"
     ),
+    "begins what no communicator begins": Attack(
+        "comm._grader.begin('isend', x, 77, 0)\ncomm.barrier()", told="malformed message"
+    ),
+    "begins without end": Attack(
+        "while True:\n    comm.work(seconds=1.0)", told="time was up", slow=True
+    ),
     "words of other kinds": Attack(
         "comm._grader.ask('recv', [], {}, x, None)", told="malformed message"
     ),

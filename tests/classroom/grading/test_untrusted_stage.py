@@ -75,6 +75,62 @@ def program(comm):
     assert outcome.ledger[0].by_kind()["barrier"] == 2
 
 
+BEGINS = """
+import numpy as np
+
+def program(comm):
+    x, y = np.full(3, float(comm.rank)), np.zeros(3)
+    group = comm.split(0)
+    with comm.span("here"):
+        requests = [
+            each.irecv(y, (comm.rank - 1) % comm.size, tag=1) if receives
+            else each.isend(x, (comm.rank + 1) % comm.size, tag=1)
+            for each, receives in ((group, False), (comm, False), (group, True))
+        ]
+        comm.work(seconds=comm.rank)
+    sources = [request.wait() for request in (requests[2], requests[0])]
+    comm.recv(x.copy(), (comm.rank - 1) % comm.size, tag=1)
+    comm.combine(y, y, y)
+    return sources, requests[1].wait(), y
+"""
+
+
+def test_what_only_begins_something_waits_for_no_answer(stage, monkeypatch):
+    answers, tell = [], Sandboxed.tell
+
+    def noting(rank, value, deadline):
+        answers.append(value)
+        tell(rank, value, deadline)
+
+    monkeypatch.setattr(Sandboxed, "tell", noting)
+    outcome = stage(BEGINS).run(3, [()] * 3)
+    assert sum(value[0] == "done" for value in answers) == 3 * len(
+        ["split", "wait", "wait", "recv", "wait"]
+    )
+    names = {}
+    exec(BEGINS, names)
+    run = simulate(names["program"], 3)
+    assert outcome.ledger == run.ledger
+    assert outcome.time == run.time
+    for (sources, own, y), (*others, z) in zip(outcome.results, run.results, strict=True):
+        assert [sources, own] == others
+        assert y.tolist() == z.tolist()
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("comm.isend(x, 7)", "isend: rank 7 does not exist here"),
+        ("comm.irecv(x, 0, tag=-1)", "irecv: tag -1 is outside 0 to"),
+        ("comm.work(seconds=-1.0)", "seconds must be zero or more"),
+    ],
+)
+def test_what_cannot_begin_is_raised_at_its_own_line(stage, line, told):
+    body = f"    try:\n        {line}\n    except ValueError as error:\n        return str(error)"
+    program = f"import numpy as np\ndef program(comm):\n    x = np.zeros(4)\n{body}\n"
+    assert told in stage(program).run(1, [()]).results[0]
+
+
 UNSAFE = {
     "a buffer changed": (
         "r = comm.isend(x, right); x += 1; comm.recv(y, left); r.wait()",
