@@ -12,6 +12,7 @@ modelled: queues, packets, and the time that real protocols need to find their r
 """
 
 import heapq
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import fsum, inf
@@ -71,6 +72,7 @@ class _Flow:
     nbytes: float
     since: float
     number: int
+    most: float  # the capacity of its narrowest link
     rate: float = 0.0
     bottleneck: int | None = None
     end: float = inf
@@ -92,8 +94,10 @@ class Flows:
         self._instant: list[Any] = []  # flows that nothing holds back: they end at once
         # Sets are dicts here, because sets have no order and every run must be the same.
         self._flows: dict[_Flow, None] = {}
-        self._on_link: dict[int, dict[_Flow, None]] = {}
-        self._changed: dict[int, None] = {}  # links with other flows than when rates were found
+        self._on_link: defaultdict[int, dict[_Flow, None]] = defaultdict(dict)
+        self._new: list[_Flow] = []  # flows that have no rate yet
+        # Links with other flows than when rates were found, unless there is but one flow, or none.
+        self._changed: dict[int, None] = {}
         # A heap of (end, number, flow); an entry is void once the flow's end is another.
         self._ends: list[tuple[float, int, _Flow]] = []
 
@@ -103,16 +107,21 @@ class Flows:
 
     def start(self, flow: Any, path: tuple[int, ...], nbytes: float, now: float) -> None:
         """From `now` on let `nbytes` flow over the links of `path`; `advance` returns `flow`."""
-        self._move(now)
-        if nbytes == 0 or min([self._capacities[link] for link in path], default=inf) == inf:
+        if now != self._now:
+            self._move(now)
+        most = min([self._capacities[link] for link in path], default=inf)
+        if nbytes == 0 or most == inf:
             self._instant.append(flow)
             return
-        started = _Flow(flow, tuple(path), nbytes, now, self._started)
+        started = _Flow(flow, path, nbytes, now, self._started, most)
         self._started += 1
         self._flows[started] = None
+        self._new.append(started)
         for link in path:
-            self._on_link.setdefault(link, {})[started] = None
-            self._changed[link] = None
+            others = self._on_link[link]
+            if others:
+                self._changed[link] = None
+            others[started] = None
 
     def next_time(self) -> float | None:
         """When the next flow ends if none starts before; None when no flow is under way."""
@@ -138,8 +147,10 @@ class Flows:
             ended.append(flow.name)
             del self._flows[flow]
             for link in flow.path:
-                self._on_link[link].pop(flow, None)
-                self._changed[link] = None
+                others = self._on_link[link]
+                del others[flow]
+                if others:
+                    self._changed[link] = None
         return ended
 
     def rates(self) -> list[tuple[Any, float]]:
@@ -149,12 +160,18 @@ class Flows:
 
     def _move(self, time: float) -> None:
         """Set the clock, once all that started before has got its rate."""
-        if time != self._now:
-            self._share_out()
-            self._now = time
+        self._share_out()
+        self._now = time
 
     def _share_out(self) -> None:
         """Give every flow its fair rate, from now on."""
+        for flow in self._new:
+            if self._changed.keys().isdisjoint(flow.path):  # it shares no link
+                flow.rate = flow.most
+                flow.bottleneck = min(flow.path, key=self._capacities.__getitem__)
+                flow.end = self._now + flow.nbytes / flow.rate
+                heapq.heappush(self._ends, (flow.end, flow.number, flow))
+        self._new.clear()
         if not self._changed:
             return
         repaired = self._repair()
