@@ -18,6 +18,7 @@ from ddl_runtime.simulator.rank_state import (
     CHUNKS,
     COST,
     HEAD,
+    LEFT,
     NBYTES,
     PAYLOAD,
     WAITER,
@@ -47,6 +48,8 @@ class PointToPoint:
         """What messages of phantoms between neighbours need to know: the channels to and from
         them, and what each message costs. None where some cost more than that."""
         context, link, simulation = self.context, self._fixed_link, self.context.simulation
+        if simulation.flows is not None:
+            link = None, None
         if not (
             link is not None
             and simulation.eager == inf
@@ -203,6 +206,34 @@ class PointToPoint:
         outgoing = self._post(x, to, tag, "sendrecv to")
         self._receive(channel, y, (source, tag), begun, "sendrecv")
         outgoing.wait()
+        return source
+
+    def exchange(
+        self, lane: Lane, x: Phantom, to: int, y: Phantom, source: int, tag: int
+    ) -> int:
+        """`sendrecv` of phantoms on shared links, where it is needed millions of times as well."""
+        outgoing, incoming, dest, strand, _, _ = lane
+        context, host, simulation = self.context, self.host, self.context.simulation
+        begun, nbytes = strand.clock, x.nbytes
+        entry = outgoing.entry
+        if entry[2] != nbytes:
+            outgoing.entry = entry = (dest.index, tag, nbytes, context.kind)
+        host.ledger.append(entry)
+        key = context.rank, tag, 0, context.number
+        sent = [None, 0.0, nbytes, None, None, strand, None]
+        simulation.start_flow(sent, begun, outgoing, key, self.spans)
+        if outgoing.asked is not None:
+            simulation.hand_over(sent, outgoing.next_asked())
+        else:
+            outgoing.put(sent)
+        if dest.attentive:
+            simulation.offer(dest, outgoing, key)
+        message = incoming.take() or self.ask(incoming, "sendrecv", (source, tag), y)
+        self.complete(message, y, (source, tag), begun)
+        if sent[LEFT] is None:
+            context.block(sent, (context, "send", (to, tag), x))
+        if sent[LEFT] > strand.clock:
+            strand.clock = sent[LEFT]
         return source
 
     def _channel(self, y: Array, source: int, tag: int) -> Channel:
