@@ -12,10 +12,10 @@ modelled: queues, packets, and the time that real protocols need to find their r
 """
 
 import heapq
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import fsum, inf
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -63,6 +63,22 @@ def max_min_rates(paths: np.ndarray, capacities: np.ndarray) -> tuple[np.ndarray
     return rates, bottlenecks
 
 
+class Agenda(dict[float, list[Any]]):
+    """What is to happen at which time: `agenda[time].append(...)`; `times` is a heap of them."""
+
+    def __init__(self) -> None:
+        self.times: list[float] = []
+
+    def __missing__(self, time: float) -> list[Any]:
+        heapq.heappush(self.times, time)
+        self[time] = events = []
+        return events
+
+    def pop_earliest(self) -> list[Any]:
+        """All that is to happen at the earliest time."""
+        return self.pop(heapq.heappop(self.times))
+
+
 @dataclass(slots=True, eq=False)
 class _Flow:
     """A flow under way; `nbytes` are still to come at the time `since`, from when `rate` holds."""
@@ -94,12 +110,13 @@ class Flows:
         self._instant: list[Any] = []  # flows that nothing holds back: they end at once
         # Sets are dicts here, because sets have no order and every run must be the same.
         self._flows: dict[_Flow, None] = {}
-        self._on_link: defaultdict[int, dict[_Flow, None]] = defaultdict(dict)
         self._new: list[_Flow] = []  # flows that have no rate yet
-        # Links with other flows than when rates were found, unless there is but one flow, or none.
-        self._changed: dict[int, None] = {}
-        # A heap of (end, number, flow); an entry is void once the flow's end is another.
-        self._ends: list[tuple[float, int, _Flow]] = []
+        # A flow is alone while no other crosses its links: it has all of the narrowest, and there
+        # is nothing to compute. Once it meets another, it stands among those that share links.
+        self._alone: dict[int, _Flow] = {}
+        self._on_link: dict[int, dict[_Flow, None]] = {}
+        self._changed: dict[int, None] = {}  # links shared by others than when rates were found
+        self._ends = Agenda()  # void where the flow's end is another by now
 
     def __len__(self) -> int:
         """How many flows are under way."""
@@ -117,40 +134,45 @@ class Flows:
         self._started += 1
         self._flows[started] = None
         self._new.append(started)
+        if self._alone.keys().isdisjoint(path) and self._on_link.keys().isdisjoint(path):
+            self._alone.update(dict.fromkeys(path, started))
+            return
         for link in path:
-            others = self._on_link[link]
-            if others:
-                self._changed[link] = None
-            others[started] = None
+            if link in self._alone:
+                self._share(self._alone[link])
+        self._share(started)
 
     def next_time(self) -> float | None:
         """When the next flow ends if none starts before; None when no flow is under way."""
         if self._instant:
             return self._now
         self._share_out()
-        while self._ends and self._ends[0][0] != self._ends[0][2].end:
-            heapq.heappop(self._ends)
-        return max(self._now, self._ends[0][0]) if self._ends else None
+        ends, times = self._ends, self._ends.times
+        while times and not any(flow.end == times[0] for flow in ends[times[0]]):
+            ends.pop_earliest()
+        return max(self._now, times[0]) if times else None
 
     def advance(self, until: float) -> list[Any]:
         """Go to time `until`, at most `next_time()`; give the flows that end then, by start."""
         self._move(until)
         ended, self._instant = self._instant, []
         self._share_out()
-        due = []
-        while self._ends and self._ends[0][0] <= until + SAME * abs(until):
-            end, number, flow = heapq.heappop(self._ends)
-            if end == flow.end:
-                due.append((number, flow))
-                flow.end = inf
-        for _, flow in sorted(due):
+        due, last, times = [], until + SAME * abs(until), self._ends.times
+        while times and times[0] <= last:
+            end = times[0]
+            for flow in self._ends.pop_earliest():
+                if flow.end == end:
+                    due.append(flow)
+                    flow.end = inf
+        due.sort(key=attrgetter("number"))
+        for flow in due:
             ended.append(flow.name)
             del self._flows[flow]
-            for link in flow.path:
-                others = self._on_link[link]
-                del others[flow]
-                if others:
-                    self._changed[link] = None
+            if self._is_alone(flow):
+                for link in flow.path:
+                    del self._alone[link]
+            else:
+                self._leave(flow)
         return ended
 
     def rates(self) -> list[tuple[Any, float]]:
@@ -163,14 +185,40 @@ class Flows:
         self._share_out()
         self._now = time
 
+    def _is_alone(self, flow: _Flow) -> bool:
+        return self._alone.get(flow.path[0]) is flow
+
+    def _share(self, flow: _Flow) -> None:
+        """Put a flow among those that share links."""
+        if self._is_alone(flow):
+            if flow.rate:
+                flow.bottleneck = min(flow.path, key=self._capacities.__getitem__)
+            for link in flow.path:
+                del self._alone[link]
+        for link in flow.path:
+            others = self._on_link.setdefault(link, {})
+            if others:
+                self._changed[link] = None
+            others[flow] = None
+
+    def _leave(self, flow: _Flow) -> None:
+        """Take a flow from the links that it shared."""
+        for link in flow.path:
+            others = self._on_link[link]
+            del others[flow]
+            if others:
+                self._changed[link] = None
+            else:
+                del self._on_link[link]
+                self._changed.pop(link, None)
+
     def _share_out(self) -> None:
         """Give every flow its fair rate, from now on."""
         for flow in self._new:
-            if self._changed.keys().isdisjoint(flow.path):  # it shares no link
+            if self._is_alone(flow):
                 flow.rate = flow.most
-                flow.bottleneck = min(flow.path, key=self._capacities.__getitem__)
                 flow.end = self._now + flow.nbytes / flow.rate
-                heapq.heappush(self._ends, (flow.end, flow.number, flow))
+                self._ends[flow.end].append(flow)
         self._new.clear()
         if not self._changed:
             return
@@ -185,18 +233,20 @@ class Flows:
                 flow.since = self._now
                 flow.rate = rate
                 flow.end = self._now + flow.nbytes / rate
-                heapq.heappush(self._ends, (flow.end, flow.number, flow))
+                self._ends[flow.end].append(flow)
         if len(self._ends) > 4 * len(self._flows) + FEW:
-            self._ends = [entry for entry in self._ends if entry[0] == entry[2].end]
-            heapq.heapify(self._ends)
+            self._ends = Agenda()
+            for flow in self._flows:
+                self._ends[flow.end].append(flow)
 
     def _refill(self) -> Iterable[tuple[_Flow, float, int]]:
-        """All flows with their rates and bottlenecks, computed anew."""
-        longest = max(len(flow.path) for flow in self._flows)
+        """All flows that share links with their rates and bottlenecks, computed anew."""
+        flows = [flow for flow in self._flows if not self._is_alone(flow)]
+        longest = max(len(flow.path) for flow in flows)
         fill = (len(self._capacities),) * longest
-        paths = np.array([(flow.path + fill)[:longest] for flow in self._flows])
+        paths = np.array([(flow.path + fill)[:longest] for flow in flows])
         rates, bottlenecks = max_min_rates(np.ascontiguousarray(paths.T), self._padded)
-        return zip(self._flows, rates.tolist(), bottlenecks.tolist(), strict=True)
+        return zip(flows, rates.tolist(), bottlenecks.tolist(), strict=True)
 
     def _repair(self) -> list[tuple[_Flow, float, int]] | None:
         """Rates and bottlenecks of the flows that the change moves, or None if these are many.
