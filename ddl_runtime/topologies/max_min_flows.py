@@ -88,7 +88,6 @@ class _Flow:
     nbytes: float
     since: float
     number: int
-    most: float  # the capacity of its narrowest link
     rate: float = 0.0
     bottleneck: int | None = None
     end: float = inf
@@ -110,7 +109,6 @@ class Flows:
         self._instant: list[Any] = []  # flows that nothing holds back: they end at once
         # Sets are dicts here, because sets have no order and every run must be the same.
         self._flows: dict[_Flow, None] = {}
-        self._new: list[_Flow] = []  # flows that have no rate yet
         # A flow is alone while no other crosses its links: it has all of the narrowest, and there
         # is nothing to compute. Once it meets another, it stands among those that share links.
         self._alone: dict[int, _Flow] = {}
@@ -126,15 +124,17 @@ class Flows:
         """From `now` on let `nbytes` flow over the links of `path`; `advance` returns `flow`."""
         if now != self._now:
             self._move(now)
-        most = min([self._capacities[link] for link in path], default=inf)
-        if nbytes == 0 or most == inf:
+        narrowest = min([self._capacities[link] for link in path], default=inf)
+        if nbytes == 0 or narrowest == inf:
             self._instant.append(flow)
             return
-        started = _Flow(flow, path, nbytes, now, self._started, most)
+        started = _Flow(flow, path, nbytes, now, self._started)
         self._started += 1
         self._flows[started] = None
-        self._new.append(started)
         if self._alone.keys().isdisjoint(path) and self._on_link.keys().isdisjoint(path):
+            started.rate = narrowest
+            started.end = now + nbytes / narrowest
+            self._ends[started.end].append(started)
             self._alone.update(dict.fromkeys(path, started))
             return
         for link in path:
@@ -191,8 +191,7 @@ class Flows:
     def _share(self, flow: _Flow) -> None:
         """Put a flow among those that share links."""
         if self._is_alone(flow):
-            if flow.rate:
-                flow.bottleneck = min(flow.path, key=self._capacities.__getitem__)
+            flow.bottleneck = min(flow.path, key=self._capacities.__getitem__)
             for link in flow.path:
                 del self._alone[link]
         for link in flow.path:
@@ -214,12 +213,6 @@ class Flows:
 
     def _share_out(self) -> None:
         """Give every flow its fair rate, from now on."""
-        for flow in self._new:
-            if self._is_alone(flow):
-                flow.rate = flow.most
-                flow.end = self._now + flow.nbytes / flow.rate
-                self._ends[flow.end].append(flow)
-        self._new.clear()
         if not self._changed:
             return
         repaired = self._repair()
