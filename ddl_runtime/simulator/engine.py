@@ -13,7 +13,6 @@ import random
 import sys
 from collections import deque
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from itertools import count
 from math import inf
 from typing import Any
@@ -96,9 +95,7 @@ class Simulation:
         self._offers: list[tuple] = []
         self._flow_starts: dict[float, list[tuple]] = {}
         self._start_times: list[float] = []  # a heap of them
-        self._route = lru_cache(KEPT_ROUTES)(
-            lambda source, dest: (network.path(source, dest), network.latency(source, dest))
-        )
+        self._routes: dict[tuple[int, int], tuple[tuple[int, ...], float]] = {}
         self._dice: dict[int, random.Random] = {}
         self.threads = threads
         self._stacks: ThreadStacks | Greenlets = ThreadStacks() if threads else Greenlets()
@@ -293,15 +290,20 @@ class Simulation:
         if starts is None:
             self._flow_starts[time] = starts = []
             heapq.heappush(self._start_times, time)
-        starts.append((message, time, channel, key, spans))
+        source = message[SENDER].strand.host.index
+        route = self._routes.get((source, channel.dest))
+        if route is None:
+            if len(self._routes) == KEPT_ROUTES:
+                self._routes.clear()
+            ends = source, channel.dest
+            self._routes[ends] = route = self.network.path(*ends), self.network.latency(*ends)
+        starts.append((message, time, channel, key, spans, *route))
 
     def _advance_flows(self, time: float) -> None:
-        for message, begun, channel, key, spans in self.flows.advance(time):
+        for message, begun, channel, key, spans, _, latency in self.flows.advance(time):
             dest, sender = self.hosts[channel.dest], message[SENDER]
-            source = sender.strand.host
-            latency = self._route(source.index, dest.index)[1]
             if self.jitters:
-                latency += self.delay(source, latency)
+                latency += self.delay(sender.strand.host, latency)
             message[HEAD] = time + latency
             if spans is not None:
                 nbytes = message[NBYTES]
@@ -320,9 +322,7 @@ class Simulation:
         if self._start_times and self._start_times[0] == time:
             heapq.heappop(self._start_times)
             for flow in self._flow_starts.pop(time):
-                message, _, channel = flow[:3]
-                path, _ = self._route(message[SENDER].strand.host.index, channel.dest)
-                self.flows.start(flow, path, message[NBYTES], time)
+                self.flows.start(flow, flow[5], flow[0][NBYTES], time)
 
     # -- work -------------------------------------------------------------------------------
 

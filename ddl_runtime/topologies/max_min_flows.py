@@ -91,6 +91,7 @@ class _Flow:
     rate: float = 0.0
     bottleneck: int | None = None
     end: float = inf
+    alone: bool = False
 
 
 class Flows:
@@ -110,10 +111,15 @@ class Flows:
         # Sets are dicts here, because sets have no order and every run must be the same.
         self._flows: dict[_Flow, None] = {}
         # A flow is alone while no other crosses its links: it has all of the narrowest, and there
-        # is nothing to compute. Once it meets another, it stands among those that share links.
+        # is nothing to compute. Once it meets another, it shares links, and stays with those that
+        # do: first unlinked, then on each of its links, as soon as a repair must look it up.
         self._alone: dict[int, _Flow] = {}
+        self._unlinked: dict[_Flow, None] = {}
+        self._crossed: set[int] = set()  # by these
         self._on_link: dict[int, dict[_Flow, None]] = {}
-        self._changed: dict[int, None] = {}  # links shared by others than when rates were found
+        # Since rates were found: links that flows have left, and how many flows came to share.
+        self._changed: dict[int, None] = {}
+        self._came = 0
         self._ends = Agenda()  # void where the flow's end is another by now
 
     def __len__(self) -> int:
@@ -131,16 +137,20 @@ class Flows:
         started = _Flow(flow, path, nbytes, now, self._started)
         self._started += 1
         self._flows[started] = None
-        if self._alone.keys().isdisjoint(path) and self._on_link.keys().isdisjoint(path):
+        if not self._alone.keys().isdisjoint(path):
+            for link in path:
+                if link in self._alone:
+                    self._share(self._alone[link])
+        elif self._on_link.keys().isdisjoint(path) and self._crossed.isdisjoint(path):
+            started.alone = True
             started.rate = narrowest
             started.end = now + nbytes / narrowest
             self._ends[started.end].append(started)
             self._alone.update(dict.fromkeys(path, started))
             return
-        for link in path:
-            if link in self._alone:
-                self._share(self._alone[link])
-        self._share(started)
+        self._unlinked[started] = None
+        self._crossed.update(path)
+        self._came += 1
 
     def next_time(self) -> float | None:
         """When the next flow ends if none starts before; None when no flow is under way."""
@@ -168,7 +178,7 @@ class Flows:
         for flow in due:
             ended.append(flow.name)
             del self._flows[flow]
-            if self._is_alone(flow):
+            if flow.alone:
                 for link in flow.path:
                     del self._alone[link]
             else:
@@ -185,39 +195,47 @@ class Flows:
         self._share_out()
         self._now = time
 
-    def _is_alone(self, flow: _Flow) -> bool:
-        return self._alone.get(flow.path[0]) is flow
-
     def _share(self, flow: _Flow) -> None:
-        """Put a flow among those that share links."""
-        if self._is_alone(flow):
-            flow.bottleneck = min(flow.path, key=self._capacities.__getitem__)
-            for link in flow.path:
-                del self._alone[link]
+        """Put a flow that was alone among those that share links."""
+        flow.alone = False
+        flow.bottleneck = min(flow.path, key=self._capacities.__getitem__)
         for link in flow.path:
-            others = self._on_link.setdefault(link, {})
-            if others:
-                self._changed[link] = None
-            others[flow] = None
+            del self._alone[link]
+        self._unlinked[flow] = None
+        self._crossed.update(flow.path)
 
     def _leave(self, flow: _Flow) -> None:
         """Take a flow from the links that it shared."""
+        self._changed.update(dict.fromkeys(flow.path))
+        if flow in self._unlinked:
+            del self._unlinked[flow]
+            return
         for link in flow.path:
             others = self._on_link[link]
             del others[flow]
-            if others:
-                self._changed[link] = None
-            else:
+            if not others:
                 del self._on_link[link]
-                self._changed.pop(link, None)
+
+    def _link(self) -> None:
+        """Put the flows that are unlinked on their links."""
+        for flow in self._unlinked:
+            for link in flow.path:
+                self._on_link.setdefault(link, {})[flow] = None
+            if flow.bottleneck is None:
+                self._changed.update(dict.fromkeys(flow.path))
+        self._unlinked.clear()
+        self._crossed.clear()
 
     def _share_out(self) -> None:
         """Give every flow its fair rate, from now on."""
-        if not self._changed:
+        if not self._changed and not self._came:
             return
+        if not self._unlinked:
+            self._crossed.clear()
         repaired = self._repair()
         rates = self._refill() if repaired is None else repaired
-        self._changed = {}
+        self._changed.clear()
+        self._came = 0
         for flow, rate, bottleneck in rates:
             flow.bottleneck = bottleneck
             # A flow whose rate stays keeps its end, to the bit.
@@ -234,7 +252,7 @@ class Flows:
 
     def _refill(self) -> Iterable[tuple[_Flow, float, int]]:
         """All flows that share links with their rates and bottlenecks, computed anew."""
-        flows = [flow for flow in self._flows if not self._is_alone(flow)]
+        flows = [flow for flow in self._flows if not flow.alone]
         longest = max(len(flow.path) for flow in flows)
         fill = (len(self._capacities),) * longest
         paths = np.array([(flow.path + fill)[:longest] for flow in flows])
@@ -249,9 +267,12 @@ class Flows:
         If not, the flows without one, and those in others' way, move too.
         """
         most = FEW + len(self._flows) // PART
+        if self._came > most:
+            return None
+        self._link()
         moving: dict[_Flow, None] = {}
         for link in self._changed:
-            for flow in self._on_link[link]:
+            for flow in self._on_link.get(link, ()):
                 if flow.bottleneck is None or flow.bottleneck in self._changed:
                     moving[flow] = None
             if len(moving) > most:
