@@ -130,7 +130,7 @@ class Flows:
         """From `now` on let `nbytes` flow over the links of `path`; `advance` returns `flow`."""
         if now != self._now:
             self._move(now)
-        narrowest = min([self._capacities[link] for link in path], default=inf)
+        narrowest = min([self._capacities[link] for link in path]) if path else inf
         if nbytes == 0 or narrowest == inf:
             self._instant.append(flow)
             return
@@ -146,7 +146,8 @@ class Flows:
             started.rate = narrowest
             started.end = now + nbytes / narrowest
             self._ends[started.end].append(started)
-            self._alone.update(dict.fromkeys(path, started))
+            for link in path:
+                self._alone[link] = started
             return
         self._unlinked[started] = None
         self._crossed.update(path)
@@ -206,15 +207,15 @@ class Flows:
 
     def _leave(self, flow: _Flow) -> None:
         """Take a flow from the links that it shared."""
-        self._changed.update(dict.fromkeys(flow.path))
-        if flow in self._unlinked:
+        unlinked = flow in self._unlinked
+        if unlinked:
             del self._unlinked[flow]
-            return
         for link in flow.path:
-            others = self._on_link[link]
-            del others[flow]
-            if not others:
-                del self._on_link[link]
+            self._changed[link] = None
+            if not unlinked:
+                del self._on_link[link][flow]
+                if not self._on_link[link]:
+                    del self._on_link[link]
 
     def _link(self) -> None:
         """Put the flows that are unlinked on their links."""
