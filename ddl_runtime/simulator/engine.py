@@ -35,6 +35,7 @@ from ddl_runtime.simulator.time_limit import SimulationIsLate
 from ddl_runtime.topologies.max_min_flows import Flows
 from ddl_runtime.topologies.point_to_point import Machine
 
+Route = tuple[tuple[int, ...], float]
 KEPT_ROUTES = 1 << 14
 
 
@@ -95,7 +96,7 @@ class Simulation:
         self._offers: list[tuple] = []
         self._flow_starts: dict[float, list[tuple]] = {}
         self._start_times: list[float] = []  # a heap of them
-        self._routes: dict[tuple[int, int], tuple[tuple[int, ...], float]] = {}
+        self._routes: dict[tuple[int, int], Route] = {}
         self._dice: dict[int, random.Random] = {}
         self.threads = threads
         self._stacks: ThreadStacks | Greenlets = ThreadStacks() if threads else Greenlets()
@@ -282,21 +283,25 @@ class Simulation:
         """How much later than usual a message arrives."""
         return latency * self._die(host).expovariate(1.0) * self.machine.latency_jitter
 
+    def route(self, source: int, dest: int) -> Route:
+        """The links from rank to rank, and the latency."""
+        ends = source, dest
+        route = self._routes.get(ends)
+        if route is None:
+            if len(self._routes) == KEPT_ROUTES:
+                self._routes.clear()
+            self._routes[ends] = route = self.network.path(*ends), self.network.latency(*ends)
+        return route
+
     def start_flow(
-        self, message: list, time: float, channel: Channel, key: tuple, spans: list | None
-    ) -> None:
+        self, message: list, time: float, route: Route, channel: Channel, key: tuple,
+        spans: list | None,
+    ) -> None:  # fmt: skip
         """Note that the message will enter its path at `time`."""
         starts = self._flow_starts.get(time)
         if starts is None:
             self._flow_starts[time] = starts = []
             heapq.heappush(self._start_times, time)
-        source = message[SENDER].strand.host.index
-        route = self._routes.get((source, channel.dest))
-        if route is None:
-            if len(self._routes) == KEPT_ROUTES:
-                self._routes.clear()
-            ends = source, channel.dest
-            self._routes[ends] = route = self.network.path(*ends), self.network.latency(*ends)
         starts.append((message, time, channel, key, spans, *route))
 
     def _advance_flows(self, time: float) -> None:
