@@ -13,6 +13,7 @@ import random
 import sys
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from itertools import count
 from math import inf
 from typing import Any
@@ -32,10 +33,10 @@ from ddl_runtime.simulator.rank_state import (
     Strand,
 )
 from ddl_runtime.simulator.time_limit import SimulationIsLate
-from ddl_runtime.topologies.max_min_flows import Flows
+from ddl_runtime.topologies.max_min_flows import Agenda, Flows
 from ddl_runtime.topologies.point_to_point import Machine
 
-Route = tuple[tuple[int, ...], float]
+Route = tuple[tuple[int, ...], float]  # the links from rank to rank, and the latency
 KEPT_ROUTES = 1 << 14
 
 
@@ -94,9 +95,10 @@ class Simulation:
         self.losses = Losses(network)
         self._order = count()
         self._offers: list[tuple] = []
-        self._flow_starts: dict[float, list[tuple]] = {}
-        self._start_times: list[float] = []  # a heap of them
-        self._routes: dict[tuple[int, int], Route] = {}
+        self._flow_starts = Agenda()
+        self.route: Callable[[int, int], Route] = lru_cache(KEPT_ROUTES)(
+            lambda source, dest: (network.path(source, dest), network.latency(source, dest))
+        )
         self._dice: dict[int, random.Random] = {}
         self.threads = threads
         self._stacks: ThreadStacks | Greenlets = ThreadStacks() if threads else Greenlets()
@@ -247,7 +249,7 @@ class Simulation:
             while self._offers and self._offers[0][3].blocked_on is not self._offers[0][4]:
                 heapq.heappop(self._offers)
             offer_time = self._offers[0][0] if self._offers else inf
-            flow_time = self._start_times[0] if self._start_times else inf
+            flow_time = self._flow_starts.times[0] if self._flow_starts else inf
             if self.flows is not None and (finish := self.flows.next_time()) is not None:
                 flow_time = min(flow_time, finish)
             if min(offer_time, flow_time) >= (inf if self.failure is None else self.failure[0]):
@@ -283,26 +285,12 @@ class Simulation:
         """How much later than usual a message arrives."""
         return latency * self._die(host).expovariate(1.0) * self.machine.latency_jitter
 
-    def route(self, source: int, dest: int) -> Route:
-        """The links from rank to rank, and the latency."""
-        ends = source, dest
-        route = self._routes.get(ends)
-        if route is None:
-            if len(self._routes) == KEPT_ROUTES:
-                self._routes.clear()
-            self._routes[ends] = route = self.network.path(*ends), self.network.latency(*ends)
-        return route
-
     def start_flow(
         self, message: list, time: float, route: Route, channel: Channel, key: tuple,
         spans: list | None,
     ) -> None:  # fmt: skip
         """Note that the message will enter its path at `time`."""
-        starts = self._flow_starts.get(time)
-        if starts is None:
-            self._flow_starts[time] = starts = []
-            heapq.heappush(self._start_times, time)
-        starts.append((message, time, channel, key, spans, *route))
+        self._flow_starts[time].append((message, time, channel, key, spans, *route))
 
     def _advance_flows(self, time: float) -> None:
         for message, begun, channel, key, spans, _, latency in self.flows.advance(time):
@@ -320,13 +308,13 @@ class Simulation:
             else:
                 sender.left = time
                 self._finish_send(sender)
-            if message[WAITER] is not None:
-                self._wake(message[WAITER])
+            waiter = message[WAITER]
+            if waiter is not None and waiter.blocked_on is message:
+                self._wake(waiter)
             elif dest.attentive:
                 self.offer(dest, channel, key)
-        if self._start_times and self._start_times[0] == time:
-            heapq.heappop(self._start_times)
-            for flow in self._flow_starts.pop(time):
+        if time in self._flow_starts:
+            for flow in self._flow_starts.pop_earliest():
                 self.flows.start(flow, flow[5], flow[0][NBYTES], time)
 
     # -- work -------------------------------------------------------------------------------

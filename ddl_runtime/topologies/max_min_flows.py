@@ -64,7 +64,7 @@ def max_min_rates(paths: np.ndarray, capacities: np.ndarray) -> tuple[np.ndarray
 
 
 class Agenda(dict[float, list[Any]]):
-    """What is to happen at which time: `agenda[time].append(...)`; `times` is a heap of them."""
+    """What happens at which time: `agenda[time].append(...)`; `times` is a heap of them."""
 
     def __init__(self) -> None:
         self.times: list[float] = []
@@ -111,15 +111,10 @@ class Flows:
         # Sets are dicts here, because sets have no order and every run must be the same.
         self._flows: dict[_Flow, None] = {}
         # A flow is alone while no other crosses its links: it has all of the narrowest, and there
-        # is nothing to compute. Once it meets another, it shares links, and stays with those that
-        # do: first unlinked, then on each of its links, as soon as a repair must look it up.
+        # is nothing to compute. Once it meets another, it stays with those that share links.
         self._alone: dict[int, _Flow] = {}
-        self._unlinked: dict[_Flow, None] = {}
-        self._crossed: set[int] = set()  # by these
         self._on_link: dict[int, dict[_Flow, None]] = {}
-        # Since rates were found: links that flows have left, and how many flows came to share.
-        self._changed: dict[int, None] = {}
-        self._came = 0
+        self._changed: dict[int, None] = {}  # links shared by others than when rates were found
         self._ends = Agenda()  # void where the flow's end is another by now
 
     def __len__(self) -> int:
@@ -141,7 +136,7 @@ class Flows:
             for link in path:
                 if link in self._alone:
                     self._share(self._alone[link])
-        elif self._on_link.keys().isdisjoint(path) and self._crossed.isdisjoint(path):
+        elif self._on_link.keys().isdisjoint(path):
             started.alone = True
             started.rate = narrowest
             started.end = now + nbytes / narrowest
@@ -149,9 +144,9 @@ class Flows:
             for link in path:
                 self._alone[link] = started
             return
-        self._unlinked[started] = None
-        self._crossed.update(path)
-        self._came += 1
+        for link in path:
+            self._on_link.setdefault(link, {})[started] = None
+            self._changed[link] = None
 
     def next_time(self) -> float | None:
         """When the next flow ends if none starts before; None when no flow is under way."""
@@ -182,8 +177,12 @@ class Flows:
             if flow.alone:
                 for link in flow.path:
                     del self._alone[link]
-            else:
-                self._leave(flow)
+                continue
+            for link in flow.path:
+                self._changed[link] = None
+                del self._on_link[link][flow]
+                if not self._on_link[link]:
+                    del self._on_link[link]
         return ended
 
     def rates(self) -> list[tuple[Any, float]]:
@@ -202,41 +201,15 @@ class Flows:
         flow.bottleneck = min(flow.path, key=self._capacities.__getitem__)
         for link in flow.path:
             del self._alone[link]
-        self._unlinked[flow] = None
-        self._crossed.update(flow.path)
-
-    def _leave(self, flow: _Flow) -> None:
-        """Take a flow from the links that it shared."""
-        unlinked = flow in self._unlinked
-        if unlinked:
-            del self._unlinked[flow]
-        for link in flow.path:
-            self._changed[link] = None
-            if not unlinked:
-                del self._on_link[link][flow]
-                if not self._on_link[link]:
-                    del self._on_link[link]
-
-    def _link(self) -> None:
-        """Put the flows that are unlinked on their links."""
-        for flow in self._unlinked:
-            for link in flow.path:
-                self._on_link.setdefault(link, {})[flow] = None
-            if flow.bottleneck is None:
-                self._changed.update(dict.fromkeys(flow.path))
-        self._unlinked.clear()
-        self._crossed.clear()
+            self._on_link.setdefault(link, {})[flow] = None
 
     def _share_out(self) -> None:
         """Give every flow its fair rate, from now on."""
-        if not self._changed and not self._came:
+        if not self._changed:
             return
-        if not self._unlinked:
-            self._crossed.clear()
         repaired = self._repair()
         rates = self._refill() if repaired is None else repaired
         self._changed.clear()
-        self._came = 0
         for flow, rate, bottleneck in rates:
             flow.bottleneck = bottleneck
             # A flow whose rate stays keeps its end, to the bit.
@@ -268,9 +241,6 @@ class Flows:
         If not, the flows without one, and those in others' way, move too.
         """
         most = FEW + len(self._flows) // PART
-        if self._came > most:
-            return None
-        self._link()
         moving: dict[_Flow, None] = {}
         for link in self._changed:
             for flow in self._on_link.get(link, ()):
