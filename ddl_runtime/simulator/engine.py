@@ -37,7 +37,6 @@ from ddl_runtime.topologies.max_min_flows import Agenda, Flows
 from ddl_runtime.topologies.point_to_point import Machine
 
 Route = tuple[tuple[int, ...], float]  # the links from rank to rank, and the latency
-KEPT_ROUTES = 1 << 14
 
 
 class GroupTable:
@@ -96,7 +95,7 @@ class Simulation:
         self._order = count()
         self._offers: list[tuple] = []
         self._flow_starts = Agenda()
-        self.route: Callable[[int, int], Route] = lru_cache(KEPT_ROUTES)(
+        self.route: Callable[[int, int], Route] = lru_cache(1 << 14)(
             lambda source, dest: (network.path(source, dest), network.latency(source, dest))
         )
         self._dice: dict[int, random.Random] = {}

@@ -133,9 +133,12 @@ class Flows:
         self._started += 1
         self._flows[started] = None
         if not self._alone.keys().isdisjoint(path):
-            for link in path:
-                if link in self._alone:
-                    self._share(self._alone[link])
+            for met in {self._alone[link]: None for link in path if link in self._alone}:
+                met.alone = False
+                met.bottleneck = min(met.path, key=self._capacities.__getitem__)
+                for link in met.path:
+                    del self._alone[link]
+                    self._on_link.setdefault(link, {})[met] = None
         elif self._on_link.keys().isdisjoint(path):
             started.alone = True
             started.rate = narrowest
@@ -194,14 +197,6 @@ class Flows:
         """Set the clock, once all that started before has got its rate."""
         self._share_out()
         self._now = time
-
-    def _share(self, flow: _Flow) -> None:
-        """Put a flow that was alone among those that share links."""
-        flow.alone = False
-        flow.bottleneck = min(flow.path, key=self._capacities.__getitem__)
-        for link in flow.path:
-            del self._alone[link]
-            self._on_link.setdefault(link, {})[flow] = None
 
     def _share_out(self) -> None:
         """Give every flow its fair rate, from now on."""
