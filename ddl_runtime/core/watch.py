@@ -46,7 +46,7 @@ class UnderWay:
         on_host = x.__class__ is np.ndarray or (is_tensor(x) and x.device.type == "cpu")
         self.memory = as_bytes(x) if on_host and nbytes else None
         self._given = x, verb, peer, tag
-        self._sent: bytes | None = None
+        self._sent: bytearray | None = None
 
     def shares(self, other: UnderWay) -> bool:
         """Whether both use the same memory, and one of them writes there."""
@@ -60,7 +60,7 @@ class UnderWay:
         if self.writes:
             self.place = program_place()
         elif self.memory is not None:
-            self._sent = self.memory.tobytes()
+            self._sent = bytearray(self.memory)
 
     @property
     def what(self) -> str:
@@ -69,7 +69,8 @@ class UnderWay:
 
     def compare(self) -> None:
         """What was sent must be what was given."""
-        if self.memory is not None and self._sent not in (None, self.memory.tobytes()):
+        # A bytearray is compared with other memory as it lies there, without a copy.
+        if self._sent is not None and self._sent != self.memory:
             raise UnsafeBuffer(
                 f"the array of {self.what} was changed before its wait() returned: what has been "
                 "sent may be the old values or the new. Wait first, or send a copy"

@@ -44,6 +44,8 @@ class SimulatedComm(Comm):
         if lane is None or type(x) is not Phantom or type(y) is not Phantom or host.crowded:
             return super().sendrecv(x, to, y, source, tag)
         outgoing, incoming, dest, strand, latency, per_byte = lane
+        if messages.links_are_shared:
+            return messages.exchange(lane, x, to, y, source, tag)
         begun = strand.clock
         start = host.out_free
         if start < begun:

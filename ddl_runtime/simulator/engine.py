@@ -13,6 +13,7 @@ import random
 import sys
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from itertools import count
 from math import inf
 from typing import Any
@@ -22,6 +23,7 @@ from ddl_runtime.simulator.fibers import Greenlets, Stopped, ThreadStacks
 from ddl_runtime.simulator.losses import Losses
 from ddl_runtime.simulator.rank_state import (
     HEAD,
+    LEFT,
     NBYTES,
     SENDER,
     WAITER,
@@ -31,8 +33,10 @@ from ddl_runtime.simulator.rank_state import (
     Strand,
 )
 from ddl_runtime.simulator.time_limit import SimulationIsLate
-from ddl_runtime.topologies.max_min_flows import Flows
+from ddl_runtime.topologies.max_min_flows import Agenda, Flows
 from ddl_runtime.topologies.point_to_point import Machine
+
+Route = tuple[tuple[int, ...], float]  # the links from rank to rank, and the latency
 
 
 class GroupTable:
@@ -90,7 +94,10 @@ class Simulation:
         self.losses = Losses(network)
         self._order = count()
         self._offers: list[tuple] = []
-        self._flow_starts: list[tuple] = []
+        self._flow_starts = Agenda()
+        self.route: Callable[[int, int], Route] = lru_cache(1 << 14)(
+            lambda source, dest: (network.path(source, dest), network.latency(source, dest))
+        )
         self._dice: dict[int, random.Random] = {}
         self.threads = threads
         self._stacks: ThreadStacks | Greenlets = ThreadStacks() if threads else Greenlets()
@@ -221,8 +228,12 @@ class Simulation:
         receiver.message = message
         owner = receiver.strand
         if owner.blocked_on is receiver:
-            owner.blocked_on = None
-            self.ready.append(owner)
+            if message[HEAD] is None:  # it flows, and the strand waits on until it has arrived
+                message[WAITER] = owner
+                owner.blocked_on = message
+            else:
+                owner.blocked_on = None
+                self.ready.append(owner)
 
     def _wake(self, strand: Strand) -> None:
         strand.blocked_on = None
@@ -237,7 +248,7 @@ class Simulation:
             while self._offers and self._offers[0][3].blocked_on is not self._offers[0][4]:
                 heapq.heappop(self._offers)
             offer_time = self._offers[0][0] if self._offers else inf
-            flow_time = self._flow_starts[0][0] if self._flow_starts else inf
+            flow_time = self._flow_starts.times[0] if self._flow_starts else inf
             if self.flows is not None and (finish := self.flows.next_time()) is not None:
                 flow_time = min(flow_time, finish)
             if min(offer_time, flow_time) >= (inf if self.failure is None else self.failure[0]):
@@ -274,35 +285,36 @@ class Simulation:
         return latency * self._die(host).expovariate(1.0) * self.machine.latency_jitter
 
     def start_flow(
-        self, message: list, time: float, channel: Channel, key: tuple, spans: list | None
-    ) -> None:
+        self, message: list, time: float, route: Route, channel: Channel, key: tuple,
+        spans: list | None,
+    ) -> None:  # fmt: skip
         """Note that the message will enter its path at `time`."""
-        heapq.heappush(
-            self._flow_starts, (time, next(self._order), (message, time, channel, key, spans))
-        )
+        self._flow_starts[time].append((message, time, channel, key, spans, *route))
 
     def _advance_flows(self, time: float) -> None:
-        for message, begun, channel, key, spans in self.flows.advance(time):
-            dest, request = self.hosts[channel.dest], message[SENDER]
-            source = request.strand.host.index
-            latency = self.network.latency(source, dest.index)
+        for message, begun, channel, key, spans, _, latency in self.flows.advance(time):
+            dest, sender = self.hosts[channel.dest], message[SENDER]
             if self.jitters:
-                latency += self.delay(self.hosts[source], latency)
+                latency += self.delay(sender.strand.host, latency)
             message[HEAD] = time + latency
             if spans is not None:
                 nbytes = message[NBYTES]
                 spans.append(("send", "send", begun, time, dest.index, key[1], nbytes))
-            request.left = time
-            self._finish_send(request)
-            if message[WAITER] is not None:
-                self._wake(message[WAITER])
+            if sender.__class__ is Strand:
+                message[LEFT] = time
+                if sender.blocked_on is message:
+                    self._wake(sender)
+            else:
+                sender.left = time
+                self._finish_send(sender)
+            waiter = message[WAITER]
+            if waiter is not None and waiter.blocked_on is message:
+                self._wake(waiter)
             elif dest.attentive:
                 self.offer(dest, channel, key)
-        while self._flow_starts and self._flow_starts[0][0] == time:
-            flow = heapq.heappop(self._flow_starts)[2]
-            message, _, channel = flow[:3]
-            path = self.network.path(message[SENDER].strand.host.index, channel.dest)
-            self.flows.start(flow, path, message[NBYTES], time)
+        if time in self._flow_starts:
+            for flow in self._flow_starts.pop_earliest():
+                self.flows.start(flow, flow[5], flow[0][NBYTES], time)
 
     # -- work -------------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from ddl_runtime.simulator.rank_state import (
     CHUNKS,
     COST,
     HEAD,
+    LEFT,
     NBYTES,
     PAYLOAD,
     WAITER,
@@ -32,7 +33,8 @@ Lane = tuple[Any, ...]
 class PointToPoint:
     """The messages of one simulated rank on one communicator."""
 
-    __slots__ = ("_fixed_link", "_overhead", "context", "host", "known", "spans")
+    __slots__ = ("_fixed_link", "_overhead", "context", "host", "known", "links_are_shared",
+                 "spans")  # fmt: skip
 
     def __init__(self, context: SimulatedContext) -> None:
         network = context.simulation.network
@@ -40,6 +42,7 @@ class PointToPoint:
         self.host = context.host
         self.spans = context.spans
         self._overhead: float = network.overhead
+        self.links_are_shared: bool = network.shared
         self._fixed_link = None if network.shared else network.fixed_link
         self.known: dict[tuple[int, int, int], Lane] = {}  # from the second message on
 
@@ -48,7 +51,7 @@ class PointToPoint:
         them, and what each message costs. None where some cost more than that."""
         context, link, simulation = self.context, self._fixed_link, self.context.simulation
         if not (
-            link is not None
+            (link is not None or self.links_are_shared)
             and simulation.eager == inf
             and not simulation.jitters
             and simulation.network.overhead == simulation.gap == 0
@@ -59,6 +62,9 @@ class PointToPoint:
         dest = simulation.hosts[context.members[to]]
         outgoing = dest.channel(context.rank, tag, 0, context.number)
         incoming = self.host.channel(source, tag, 0, context.number)
+        if self.links_are_shared:
+            key = context.rank, tag, 0, context.number
+            link = key, simulation.route(self.host.index, dest.index)
         lane = (outgoing, incoming, dest, context.strand, *link)
         if outgoing.used:
             self.known[to, source, tag] = lane
@@ -117,7 +123,8 @@ class PointToPoint:
         else:
             message = [None, 0.0, nbytes, payload, None, request]
             request.asked = 0.0 if eager else None
-            simulation.start_flow(message, strand.clock, channel, key, context.spans)
+            route = simulation.route(host.index, dest.index)
+            simulation.start_flow(message, strand.clock, route, channel, key, context.spans)
         if channel.asked is not None:
             receiver = channel.next_asked()
             simulation.asked_for(message, receiver.begun)
@@ -203,6 +210,32 @@ class PointToPoint:
         outgoing = self._post(x, to, tag, "sendrecv to")
         self._receive(channel, y, (source, tag), begun, "sendrecv")
         outgoing.wait()
+        return source
+
+    def exchange(self, lane: Lane, x: Phantom, to: int, y: Phantom, source: int, tag: int) -> int:
+        """`sendrecv` of phantoms on shared links, written out flat as that without them."""
+        outgoing, incoming, dest, strand, key, route = lane
+        context, simulation = self.context, self.context.simulation
+        begun, nbytes = strand.clock, x.nbytes
+        entry = outgoing.entry
+        if entry[2] != nbytes:
+            outgoing.entry = entry = (dest.index, tag, nbytes, context.kind)
+        self.host.ledger.append(entry)
+        sent = [None, 0.0, nbytes, None, None, strand, None]
+        simulation.start_flow(sent, begun, route, outgoing, key, self.spans)
+        if outgoing.asked is not None:
+            simulation.hand_over(sent, outgoing.next_asked())
+        else:
+            outgoing.put(sent)
+        if dest.attentive:
+            simulation.offer(dest, outgoing, key)
+
+        message = incoming.take() or self.ask(incoming, "sendrecv", (source, tag), y)
+        self.complete(message, y, (source, tag), begun)
+        if sent[LEFT] is None:
+            context.block(sent, (context, "send", (to, tag), x))
+        if sent[LEFT] > strand.clock:
+            strand.clock = sent[LEFT]
         return source
 
     def _channel(self, y: Array, source: int, tag: int) -> Channel:

@@ -106,7 +106,8 @@ class SimulatedWindow(Window):
         request.strand = source.main  # whose links they leave by
         message = [None, 0.0, nbytes, None, context.strand, request]
         channel = dest.channel(source.index, 0, 0, -1)
-        simulation.start_flow(message, begun, channel, (source.index, 0, 0, -1), None)
+        route, key = simulation.route(source.index, dest.index), (source.index, 0, 0, -1)
+        simulation.start_flow(message, begun, route, channel, key, None)
         context.block(message, (context, "window", (), None))
         return message[HEAD]
 

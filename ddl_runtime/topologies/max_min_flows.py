@@ -15,6 +15,7 @@ import heapq
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import fsum, inf
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,22 @@ def max_min_rates(paths: np.ndarray, capacities: np.ndarray) -> tuple[np.ndarray
     return rates, bottlenecks
 
 
+class Agenda(dict[float, list[Any]]):
+    """What happens at which time: `agenda[time].append(...)`; `times` is a heap of them."""
+
+    def __init__(self) -> None:
+        self.times: list[float] = []
+
+    def __missing__(self, time: float) -> list[Any]:
+        heapq.heappush(self.times, time)
+        self[time] = events = []
+        return events
+
+    def pop_earliest(self) -> list[Any]:
+        """All that is to happen at the earliest time."""
+        return self.pop(heapq.heappop(self.times))
+
+
 @dataclass(slots=True, eq=False)
 class _Flow:
     """A flow under way; `nbytes` are still to come at the time `since`, from when `rate` holds."""
@@ -74,6 +91,7 @@ class _Flow:
     rate: float = 0.0
     bottleneck: int | None = None
     end: float = inf
+    alone: bool = False
 
 
 class Flows:
@@ -92,10 +110,12 @@ class Flows:
         self._instant: list[Any] = []  # flows that nothing holds back: they end at once
         # Sets are dicts here, because sets have no order and every run must be the same.
         self._flows: dict[_Flow, None] = {}
+        # A flow is alone while no other crosses its links: it has all of the narrowest, and there
+        # is nothing to compute. Once it meets another, it stays with those that share links.
+        self._alone: dict[int, _Flow] = {}
         self._on_link: dict[int, dict[_Flow, None]] = {}
-        self._changed: dict[int, None] = {}  # links with other flows than when rates were found
-        # A heap of (end, number, flow); an entry is void once the flow's end is another.
-        self._ends: list[tuple[float, int, _Flow]] = []
+        self._changed: dict[int, None] = {}  # links shared by others than when rates were found
+        self._ends = Agenda()  # void where the flow's end is another by now
 
     def __len__(self) -> int:
         """How many flows are under way."""
@@ -103,13 +123,30 @@ class Flows:
 
     def start(self, flow: Any, path: tuple[int, ...], nbytes: float, now: float) -> None:
         """From `now` on let `nbytes` flow over the links of `path`; `advance` returns `flow`."""
-        self._move(now)
-        if nbytes == 0 or min([self._capacities[link] for link in path], default=inf) == inf:
+        if now != self._now:
+            self._move(now)
+        narrowest = min([self._capacities[link] for link in path]) if path else inf
+        if nbytes == 0 or narrowest == inf:
             self._instant.append(flow)
             return
-        started = _Flow(flow, tuple(path), nbytes, now, self._started)
+        started = _Flow(flow, path, nbytes, now, self._started)
         self._started += 1
         self._flows[started] = None
+        if not self._alone.keys().isdisjoint(path):
+            for met in {self._alone[link]: None for link in path if link in self._alone}:
+                met.alone = False
+                met.bottleneck = min(met.path, key=self._capacities.__getitem__)
+                for link in met.path:
+                    del self._alone[link]
+                    self._on_link.setdefault(link, {})[met] = None
+        elif self._on_link.keys().isdisjoint(path):
+            started.alone = True
+            started.rate = narrowest
+            started.end = now + nbytes / narrowest
+            self._ends[started.end].append(started)
+            for link in path:
+                self._alone[link] = started
+            return
         for link in path:
             self._on_link.setdefault(link, {})[started] = None
             self._changed[link] = None
@@ -119,27 +156,36 @@ class Flows:
         if self._instant:
             return self._now
         self._share_out()
-        while self._ends and self._ends[0][0] != self._ends[0][2].end:
-            heapq.heappop(self._ends)
-        return max(self._now, self._ends[0][0]) if self._ends else None
+        ends, times = self._ends, self._ends.times
+        while times and not any(flow.end == times[0] for flow in ends[times[0]]):
+            ends.pop_earliest()
+        return max(self._now, times[0]) if times else None
 
     def advance(self, until: float) -> list[Any]:
         """Go to time `until`, at most `next_time()`; give the flows that end then, by start."""
         self._move(until)
         ended, self._instant = self._instant, []
         self._share_out()
-        due = []
-        while self._ends and self._ends[0][0] <= until + SAME * abs(until):
-            end, number, flow = heapq.heappop(self._ends)
-            if end == flow.end:
-                due.append((number, flow))
-                flow.end = inf
-        for _, flow in sorted(due):
+        due, last, times = [], until + SAME * abs(until), self._ends.times
+        while times and times[0] <= last:
+            end = times[0]
+            for flow in self._ends.pop_earliest():
+                if flow.end == end:
+                    due.append(flow)
+                    flow.end = inf
+        due.sort(key=attrgetter("number"))
+        for flow in due:
             ended.append(flow.name)
             del self._flows[flow]
+            if flow.alone:
+                for link in flow.path:
+                    del self._alone[link]
+                continue
             for link in flow.path:
-                self._on_link[link].pop(flow, None)
                 self._changed[link] = None
+                del self._on_link[link][flow]
+                if not self._on_link[link]:
+                    del self._on_link[link]
         return ended
 
     def rates(self) -> list[tuple[Any, float]]:
@@ -149,9 +195,8 @@ class Flows:
 
     def _move(self, time: float) -> None:
         """Set the clock, once all that started before has got its rate."""
-        if time != self._now:
-            self._share_out()
-            self._now = time
+        self._share_out()
+        self._now = time
 
     def _share_out(self) -> None:
         """Give every flow its fair rate, from now on."""
@@ -159,7 +204,7 @@ class Flows:
             return
         repaired = self._repair()
         rates = self._refill() if repaired is None else repaired
-        self._changed = {}
+        self._changed.clear()
         for flow, rate, bottleneck in rates:
             flow.bottleneck = bottleneck
             # A flow whose rate stays keeps its end, to the bit.
@@ -168,18 +213,20 @@ class Flows:
                 flow.since = self._now
                 flow.rate = rate
                 flow.end = self._now + flow.nbytes / rate
-                heapq.heappush(self._ends, (flow.end, flow.number, flow))
+                self._ends[flow.end].append(flow)
         if len(self._ends) > 4 * len(self._flows) + FEW:
-            self._ends = [entry for entry in self._ends if entry[0] == entry[2].end]
-            heapq.heapify(self._ends)
+            self._ends = Agenda()
+            for flow in self._flows:
+                self._ends[flow.end].append(flow)
 
     def _refill(self) -> Iterable[tuple[_Flow, float, int]]:
-        """All flows with their rates and bottlenecks, computed anew."""
-        longest = max(len(flow.path) for flow in self._flows)
+        """All flows that share links with their rates and bottlenecks, computed anew."""
+        flows = [flow for flow in self._flows if not flow.alone]
+        longest = max(len(flow.path) for flow in flows)
         fill = (len(self._capacities),) * longest
-        paths = np.array([(flow.path + fill)[:longest] for flow in self._flows])
+        paths = np.array([(flow.path + fill)[:longest] for flow in flows])
         rates, bottlenecks = max_min_rates(np.ascontiguousarray(paths.T), self._padded)
-        return zip(self._flows, rates.tolist(), bottlenecks.tolist(), strict=True)
+        return zip(flows, rates.tolist(), bottlenecks.tolist(), strict=True)
 
     def _repair(self) -> list[tuple[_Flow, float, int]] | None:
         """Rates and bottlenecks of the flows that the change moves, or None if these are many.
@@ -191,7 +238,7 @@ class Flows:
         most = FEW + len(self._flows) // PART
         moving: dict[_Flow, None] = {}
         for link in self._changed:
-            for flow in self._on_link[link]:
+            for flow in self._on_link.get(link, ()):
                 if flow.bottleneck is None or flow.bottleneck in self._changed:
                     moving[flow] = None
             if len(moving) > most:

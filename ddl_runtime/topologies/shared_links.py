@@ -95,15 +95,15 @@ class Topology(ABC):
 
     def path(self, source: int, dest: int) -> tuple[int, ...]:
         """The links from rank to rank, in the order they are crossed."""
-        last = self.most_ranks - 1
-        if not (0 <= source <= last and 0 <= dest <= last):
-            raise ValueError(f"no path from rank {source} to {dest}: ranks are 0..{last}")
+        ranks = self.most_ranks
+        if not 0 <= source < ranks > dest >= 0:
+            raise ValueError(f"no path from rank {source} to {dest}: ranks are 0..{ranks - 1}")
         start, end = self.node(source), self.node(dest)
         if start == end:
             return 2 * source, 2 * dest + 1
-        first = 2 * self.most_ranks
+        first = 2 * ranks
         switches = first + 2 * self.hosts
-        between = (switches + link for link in self.route(start, end))
+        between = [switches + link for link in self.route(start, end)]
         return first + 2 * start, *between, first + 2 * end + 1
 
     def latency(self, source: int, dest: int) -> float:

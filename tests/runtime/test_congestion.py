@@ -154,3 +154,32 @@ def test_shift_is_what_the_programs_here_send():
     run = simulate(shifted, 5, network=Star(5), by=2)
     sent = [(rank, ledger.messages[0].peer) for rank, ledger in enumerate(run.ledger)]
     assert sent == [(source, dest) for source, dest, _ in shift(5, 2)]
+
+
+def exchanges(comm: Comm, halves: bool) -> list[float]:
+    """Shifts by 0, 1, 2 and so on, several of each, after work that differs from rank to rank;
+    returns the clock after each. In `halves` each is an irecv and an isend."""
+    clock = []
+    for turn in range(4 * comm.size):
+        by, x, y = turn // 4, Phantom(NBYTES // (1 + turn % 3)), Phantom(NBYTES // (1 + turn % 3))
+        to, source = (comm.rank + by) % comm.size, (comm.rank - by) % comm.size
+        comm.work((comm.rank * 7 + turn) % 5 * SECONDS / 3)
+        if halves:
+            arriving, leaving = comm.irecv(y, source), comm.isend(x, to)
+            arriving.wait()
+            leaving.wait()
+        else:
+            comm.sendrecv(x, to, y, source)
+        clock.append(comm.now())
+    return clock
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+@pytest.mark.parametrize("network", [Star(8), FatTree(8, 2, 3), Torus((2, 4))], ids=name)
+def test_an_exchange_takes_as_long_as_its_two_halves_to_the_bit(network, ranks):
+    whole, halves = (simulate(exchanges, ranks, network=network, halves=halves)
+                     for halves in (False, True))  # fmt: skip
+    assert whole.results == halves.results
+    assert [sorted(spans) for spans in whole.timeline.spans] == [
+        sorted(spans) for spans in halves.timeline.spans
+    ]

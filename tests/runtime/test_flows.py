@@ -154,3 +154,19 @@ def test_what_nothing_holds_back_ends_at_once_and_slows_nobody(path, nbytes):
     assert flows.next_time() == 1.0
     assert flows.advance(1.0) == ["instant"]
     assert flows.next_time() == 4.0
+
+
+def test_a_flow_alone_has_its_narrowest_link_until_another_comes_and_again_when_that_has_gone():
+    """12 bytes at 3 a second from 0, at 2 from 1 to 3 while a guest takes half of a link of 4."""
+    flows = Flows([3.0, 2.0, 4.0])
+    flows.start("long", (0, 2), 12, 0.0)
+    flows.start("apart", (1,), 2, 0.0)
+    assert flows.rates() == [("long", 3.0), ("apart", 2.0)]
+    assert flows.next_time() == 1.0
+    assert flows.advance(1.0) == ["apart"]
+    flows.start("guest", (1, 2), 4, 1.0)
+    assert flows.rates() == [("long", 2.0), ("guest", 2.0)]
+    assert flows.next_time() == 3.0
+    assert flows.advance(3.0) == ["guest"]
+    assert flows.rates() == [("long", 3.0)]
+    assert flows.next_time() == pytest.approx(3.0 + 5 / 3)
