@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from ddl_runtime.core.checks import check_program, check_timeout, whole_number
+from ddl_runtime.core.each_rank import RankCount
 from ddl_runtime.core.memory import check_capacity
 from ddl_runtime.core.running import run_program
 from ddl_runtime.diagnosis import deadlock, frames
@@ -22,6 +23,12 @@ from ddl_runtime.simulator.diagnosis import left_behind, tell_late
 from ddl_runtime.simulator.engine import Simulation
 from ddl_runtime.simulator.fibers import MOST_THREADS
 from ddl_runtime.simulator.rank_state import Host
+from ddl_runtime.simulator.symmetric import (
+    OneForAll,
+    SymmetricComm,
+    check_symmetric,
+    run_of_all,
+)
 from ddl_runtime.simulator.time_limit import SimulationIsLate, limited
 from ddl_runtime.topologies.point_to_point import Machine, Uniform
 
@@ -32,7 +39,7 @@ Progress = Callable[[Callable[[], tuple[int, int]]], AbstractContextManager[None
 def simulate(
     program: Callable[..., Any], ranks: int = 65_536, *, network: Any = Uniform(),
     machine: Machine = Machine(), trace: bool = True, threads: bool = False, strict: bool = False,
-    memory: float | None = None, timeout: float = 600,
+    memory: float | None = None, timeout: float = 600, symmetric: bool = False,
     progress: Progress = lambda so_far: nullcontext(), **kwargs: Any,
 ) -> Run:  # fmt: skip
     """Run `program(comm, **kwargs)` on simulated ranks; returns what `launch` would.
@@ -45,6 +52,8 @@ def simulate(
     `memory` is the bytes that each rank may hold (`Comm.hold`). After `timeout` seconds on the
     wall's clock it is stopped, and the error says where ranks were. All of it runs inside the
     `progress`, which is given a function: the messages sent so far, and the ranks that have ended.
+    With `symmetric` one rank runs in place of all, once it is proved that they do the same: on a
+    million ranks in seconds (`simulator.symmetric`).
 
     >>> run = simulate(lambda comm: comm.rank ** 2, ranks=4)
     >>> run.results
@@ -74,21 +83,30 @@ def simulate(
     machine.check_ranks(ranks)
     if network.shared:
         network.check_ranks(ranks)
+    if symmetric:
+        check_symmetric(network, machine)
     # Ranks are numerous and long-lived: the collector would walk them all again and again.
     collecting = gc.isenabled()
     gc.disable()
-    simulation = Simulation(ranks, network, machine, trace, threads, strict, memory)
+    given = network, machine, trace, threads, strict, memory
+    simulation = Simulation(1 if symmetric else ranks, *given)
+    size = RankCount(ranks)
+    if symmetric:
+        simulation.hosts = OneForAll(simulation.hosts)
     try:
 
         def program_of(host: Host) -> Callable[[], Any]:
             own = {name: _own_copy(name, value) for name, value in kwargs.items()}
             context = SimulatedContext(simulation, host.main, range(ranks), host.index, 0)
-            comm = SimulatedComm(context)
+            comm = SymmetricComm(context, size) if symmetric else SimulatedComm(context)
             return partial(_to_the_end, program, comm, **own)
 
         with limited(timeout, simulation.running_thread), progress(simulation.so_far):
             results = simulation.run(program_of)
-        return _conclude(simulation, results, timeout)
+        if size.refusal is not None:
+            raise size.refusal
+        run = _conclude(simulation, results, timeout)
+        return run_of_all(run, size) if symmetric else run
     except SimulationIsLate as error:  # between two strands
         raise _late(simulation, timeout, 0, error) from None
     except deadlock.DiagnosedError as error:
