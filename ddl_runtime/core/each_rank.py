@@ -124,7 +124,9 @@ class EachRank:
         return 0 - self
 
     def __pow__(self, other: Any) -> NoReturn:
-        self.size.refuse(f"only whole numbers differ from rank to rank, and no powers, but this has {other!r}")
+        self.size.refuse(
+            f"only whole numbers differ from rank to rank, and no powers, but this has {other!r}"
+        )
 
     __rpow__ = __truediv__ = __rtruediv__ = __pow__
 
@@ -133,7 +135,7 @@ class EachRank:
     ) -> Any:
         """`operation(self, other)`; `turned`, `operation(other, self)`."""
         if not isinstance(other, (*WHOLE, EachRank)):
-            self ** other
+            self**other
         mine, theirs = self.values, other.values if isinstance(other, EachRank) else int(other)
         first, second = (theirs, mine) if turned else (mine, theirs)
         if operation in (operator.mod, operator.floordiv) and not np.all(second):
