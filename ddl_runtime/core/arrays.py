@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_runtime.core.each_rank import EachRank, Parts, RankCount, length_of
+from ddl_runtime.core.each_rank import EachRank, RankCount, RankParts, length_of
 from ddl_runtime.core.element_types import (
     CODE_OF_NAME,
     NUMPY_CODES,
@@ -40,7 +40,7 @@ class Phantom:
 
     __slots__ = ("itemsize", "nbytes")
 
-    def __init__(self, nbytes: int, itemsize: int = 1) -> None:
+    def __init__(self, nbytes: Any, itemsize: int = 1) -> None:
         if nbytes < 0 or itemsize < 1 or nbytes % itemsize:
             raise ValueError(
                 f"Phantom(nbytes={nbytes}, itemsize={itemsize}): give zero bytes or more, "
@@ -189,7 +189,7 @@ def split_evenly(x: Array, parts: int) -> list[Array]:
     """`parts` neighbouring views of the flat `x`, whose sizes differ by one element at most."""
     if x.__class__ is Phantom:
         phantoms = _phantom_parts(x.size, x.itemsize, parts)
-        return Parts(phantoms) if parts.__class__ is RankCount else list(phantoms)
+        return RankParts(phantoms) if parts.__class__ is RankCount else list(phantoms)
     row = flat(x)
     size = len(row)
     return [row[size * i // parts : size * (i + 1) // parts] for i in range(parts)]

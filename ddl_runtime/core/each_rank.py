@@ -1,20 +1,20 @@
 """A whole number of which each rank has its own, computed for all ranks at once.
 
 A symmetric program runs once in place of all ranks: `comm.rank` is then an `EachRank`. What is
-computed of it is one again, exact for each rank. Sums, and remainders by the number of ranks, need
-no list of ranks, and so a step of a ring costs the same on any number: such a number is kept as
+computed of it is one again, exact for each rank. The neighbours in a ring are kept as
 
     (rank + shift) % ranks + after
 
-All others are arrays, an element for each rank. A number that is the same on all ranks becomes a
+so that a step costs the same on any number of ranks.
+All others are arrays, with an element for each rank. A number that is the same on all ranks becomes a
 plain one. Where ranks would do different things, at a branch or an index, `RanksDiffer` is raised:
 that it was not raised is the proof that all ranks do the same.
 """
 
 from __future__ import annotations
 
+import inspect
 import operator
-import sys
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
@@ -34,8 +34,8 @@ class RanksDiffer(DiagnosedError):
 
 
 class RankCount(int):
-    """How many ranks there are. What is split into so many parts can be indexed by an `EachRank`.
-    It keeps the first `refusal`, as the program may have caught that."""
+    """How many ranks there are. An `EachRank` can be the index of an array's so many parts. The
+    first `refusal` is kept, for the program may have caught it."""
 
     refusal: RanksDiffer | None = None
 
@@ -43,7 +43,7 @@ class RankCount(int):
         """Say that ranks differ, and at which line of the program."""
         error = RanksDiffer(
             f"It cannot be shown that all ranks do the same: {what}\n\n"
-            f"  at {source_line(sys._getframe(1))}\n\n"
+            f"  at {source_line(inspect.currentframe())}\n\n"
             "With symmetric=True one rank runs in place of all.\n"
             "What to try: leave symmetric=True away, on fewer ranks."
         )
@@ -89,7 +89,8 @@ class EachRank:
         if self._values is None:
             if abs(self.after) > LARGEST // 2:
                 raise OverflowError(f"numbers of symmetric ranks go to {LARGEST // 2:,}")
-            self._values = (np.arange(self.size) + self.shift) % self.size + self.after
+            shift = self.shift or 0
+            self._values = (np.arange(self.size) + shift) % self.size + self.after
         return self._values
 
     # -- arithmetic -------------------------------------------------------------------------
@@ -141,7 +142,9 @@ class EachRank:
         if operation in (operator.mod, operator.floordiv) and not np.all(second):
             raise ZeroDivisionError("division by zero, on some ranks or on all")
         if operation in (operator.lshift, operator.rshift) and np.min(second) < 0:
-            raise ValueError("negative shift count, on some ranks or on all")
+            raise ValueError(
+                "the bits of a number are moved by less than zero, on some ranks or on all"
+            )
         if operation in GROWING:
             most = GROWING[operation](*(int(np.max(np.abs(each))) for each in (first, second)))
             if most > LARGEST:
@@ -199,6 +202,11 @@ class EachRank:
             )
         return self
 
+    @property
+    def first(self) -> int:
+        """Rank 0's number."""
+        return int(self.values[0]) if self.shift is None else self.shift % self.size + self.after
+
     def inverse(self) -> EachRank:
         """Of a permutation: which rank has named this rank."""
         if self.shift is not None:
@@ -221,6 +229,11 @@ def collapsed(size: RankCount, values: np.ndarray) -> EachRank | int:
     return EachRank(size, values=values)
 
 
+def on_each_rank(size: RankCount, value: Any) -> list[Any]:
+    """The value of each rank."""
+    return value.values.tolist() if value.__class__ is EachRank else [value] * size
+
+
 def length_of(part: slice, length: int) -> EachRank | int:
     """How many of `length` elements a slice has whose bounds differ between ranks."""
     size = next(each.size for each in (part.start, part.stop) if each.__class__ is EachRank)
@@ -235,7 +248,7 @@ def length_of(part: slice, length: int) -> EachRank | int:
     return collapsed(size, np.maximum(bound(part.stop, length) - bound(part.start, 0), 0))
 
 
-class Parts(list[Any]):
+class RankParts(list[Any]):
     """The parts of an array, one for each rank. An `EachRank` is an index if they are equal."""
 
     def __init__(self, parts: Iterable[Any]) -> None:

@@ -25,8 +25,8 @@ class SimulatedComm(Comm):
     context: SimulatedContext
     virtual_time = True
 
-    def __init__(self, context: SimulatedContext, messages: PointToPoint | None = None) -> None:
-        self._messages = messages or PointToPoint(context)
+    def __init__(self, context: SimulatedContext) -> None:
+        self._messages = PointToPoint(context)
         super().__init__(context, self._messages)
         self.host_link = context.simulation.host_link
         self.own_thread = context.simulation.threads
@@ -43,7 +43,7 @@ class SimulatedComm(Comm):
         lane = messages.known.get((to, source, tag)) or messages.lane(to, source, tag)
         if lane is None or type(x) is not Phantom or type(y) is not Phantom or host.crowded:
             return super().sendrecv(x, to, y, source, tag)
-        outgoing, incoming, dest, world, strand, latency, per_byte = lane
+        outgoing, incoming, dest, strand, latency, per_byte = lane
         begun = strand.clock
         start = host.out_free
         if start < begun:
@@ -53,7 +53,7 @@ class SimulatedComm(Comm):
         host.out_free = left = start + cost
         entry = outgoing.entry
         if entry[2] != nbytes:
-            outgoing.entry = entry = (world, tag, nbytes, messages.context.kind)
+            outgoing.entry = entry = (dest.index, tag, nbytes, messages.context.kind)
         host.ledger.append(entry)
         message = (start + latency, cost, nbytes, None)
         if outgoing.asked is not None:
@@ -87,9 +87,9 @@ class SimulatedComm(Comm):
         if clock > begun:
             strand.clock = clock
         if messages.spans is not None:
-            messages.spans.append(("send", "send", start, left, world, tag, nbytes))
-            other = messages.context.members[source]
-            messages.spans.append(("recv", "recv", begun, strand.clock, other, tag, size))
+            messages.spans.append(("send", "send", start, left, dest.index, tag, nbytes))
+            world = messages.context.members[source]
+            messages.spans.append(("recv", "recv", begun, strand.clock, world, tag, size))
         return source
 
     def combine(self, a: Array, b: Array, out: Array, op: Operation = "sum") -> None:

@@ -56,19 +56,14 @@ class PointToPoint:
             and 0 <= to < context.size > source >= 0 <= tag <= HIGHEST_TAG
         ):
             return None
-        world = context.members[to]
-        dest = simulation.hosts[world]
-        outgoing = dest.channel(self.sender(to), tag, 0, context.number)
+        dest = simulation.hosts[context.members[to]]
+        outgoing = dest.channel(context.rank, tag, 0, context.number)
         incoming = self.host.channel(source, tag, 0, context.number)
-        lane = (outgoing, incoming, dest, world, context.strand, *link)
+        lane = (outgoing, incoming, dest, context.strand, *link)
         if outgoing.used:
             self.known[to, source, tag] = lane
         outgoing.used = True
         return lane
-
-    def sender(self, to: int) -> int:
-        """This rank's number, as the rank `to` knows the sender of its messages."""
-        return self.context.rank
 
     # -- sending ----------------------------------------------------------------------------
 
@@ -85,11 +80,10 @@ class PointToPoint:
         else:
             payload, way = Snapshot(device, x, nbytes), way_of(context, nbytes)
             kind = context.label or DEVICE_KINDS[way.path]
-        world = context.members[to]
-        dest = simulation.hosts[world]
-        key = self.sender(to), tag, code, context.number
+        dest = simulation.hosts[context.members[to]]
+        key = context.rank, tag, code, context.number
         channel = dest.channel(*key)
-        context.entries.append((world, tag, nbytes, kind))
+        context.entries.append((dest.index, tag, nbytes, kind))
         request = SimulatedRequest(self, verb.replace("sendrecv to", "send"))
         request.goal, request.y = (to, tag), x
         if device is not None:
@@ -97,7 +91,7 @@ class PointToPoint:
         eager = nbytes <= simulation.eager
         strand.clock += self._overhead
         if simulation.flows is None:
-            latency, per_byte = self._fixed_link or simulation.network.link(host.index, world)
+            latency, per_byte = self._fixed_link or simulation.network.link(host.index, dest.index)
             cost = nbytes * per_byte
             if host.strands > 1:
                 context.await_turn(strand.clock)
@@ -118,7 +112,7 @@ class PointToPoint:
             elif device is None:
                 message = [*message, None, request]
             if context.spans is not None:
-                span = ("send", "send", start, request.left, world, tag, nbytes)
+                span = ("send", "send", start, request.left, dest.index, tag, nbytes)
                 context.spans.append(span)
         else:
             message = [None, 0.0, nbytes, payload, None, request]

@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from ddl_runtime.core.checks import check_program, check_timeout, whole_number
-from ddl_runtime.core.each_rank import RankCount
+from ddl_runtime.core.each_rank import RankCount, on_each_rank
 from ddl_runtime.core.memory import check_capacity
 from ddl_runtime.core.running import run_program
 from ddl_runtime.diagnosis import deadlock, frames
@@ -23,12 +23,7 @@ from ddl_runtime.simulator.diagnosis import left_behind, tell_late
 from ddl_runtime.simulator.engine import Simulation
 from ddl_runtime.simulator.fibers import MOST_THREADS
 from ddl_runtime.simulator.rank_state import Host
-from ddl_runtime.simulator.symmetric import (
-    OneForAll,
-    SymmetricComm,
-    check_symmetric,
-    run_of_all,
-)
+from ddl_runtime.simulator.symmetric import OneForAll, SymmetricComm, check_symmetric
 from ddl_runtime.simulator.time_limit import SimulationIsLate, limited
 from ddl_runtime.topologies.point_to_point import Machine, Uniform
 
@@ -105,8 +100,9 @@ def simulate(
             results = simulation.run(program_of)
         if size.refusal is not None:
             raise size.refusal
-        run = _conclude(simulation, results, timeout)
-        return run_of_all(run, size) if symmetric else run
+        if symmetric:
+            results = on_each_rank(size, *results)
+        return _conclude(simulation, results, timeout)
     except SimulationIsLate as error:  # between two strands
         raise _late(simulation, timeout, 0, error) from None
     except deadlock.DiagnosedError as error:
@@ -157,7 +153,8 @@ def _recorded(simulation: Simulation, results: list[Any]) -> Run:
     hosts = simulation.hosts
     ledgers, spans = [Ledger(host.ledger) for host in hosts], [host.spans or [] for host in hosts]
     track = MemoryTrack([[*host.memory.changes] if host.memory else [] for host in hosts])
-    return Run(results, simulation.end, ledgers, Timeline(spans), track)
+    symmetric = len(hosts) < len(results)
+    return Run(results, simulation.end, ledgers, Timeline(spans), track, symmetric)
 
 
 def _collectives(simulation: Simulation) -> Logs:

@@ -17,64 +17,49 @@ the simulator of many ranks: times are the same to the last bit.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NoReturn
 
 import numpy as np
 
-from ddl_runtime.core.arrays import Array, Phantom, describe
+from ddl_runtime.core.arrays import Array, Operation, Phantom, describe
 from ddl_runtime.core.checks import ANY, whole_number
 from ddl_runtime.core.communicator import Comm
 from ddl_runtime.core.each_rank import EachRank, RankCount
 from ddl_runtime.core.parts import Request
-from ddl_runtime.records.run import Run
 from ddl_runtime.simulator.communicator import SimulatedComm
-from ddl_runtime.simulator.context import SimulatedContext
-from ddl_runtime.simulator.point_to_point import PointToPoint
-from ddl_runtime.simulator.rank_state import Host
+from ddl_runtime.simulator.context import Clock, SimulatedContext
+from ddl_runtime.simulator.rank_state import Channel, Host
 from ddl_runtime.topologies.point_to_point import Machine
 
 
-@dataclass(frozen=True, repr=False)
-class SymmetricRun(Run):
-    """The run of a symmetric program. Ledger, timeline and memory have one entry, rank 0's: all
-    ranks have the same, but for the numbers of their peers."""
+class Neighbour:
+    """A rank that rank 0 sends to. Rank 0 itself gets the message, from the `sender` that does to
+    rank 0 what rank 0 does to this rank."""
 
-    @property
-    def messages_sent(self) -> int:
-        """By all ranks together."""
-        return self.ranks * self.ledger[0].messages_sent
+    __slots__ = ("host", "index", "sender")
 
-    @property
-    def bytes_sent(self) -> int:
-        """By all ranks together."""
-        return self.ranks * self.ledger[0].bytes_sent
+    def __init__(self, host: Host, index: int, sender: int) -> None:
+        self.host = host
+        self.index = index
+        self.sender = sender
 
-    def bytes_to(self, rank: int) -> int:
-        """Each rank gets as many bytes as it sends."""
-        return self.ledger[0].bytes_sent
+    def channel(self, _source: int, tag: int, code: int, context: int) -> Channel:
+        return self.host.channel(self.sender, tag, code, context)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.host, name)
 
 
-class OneForAll(list[Host]):
-    """The one rank that is simulated, under the number of any."""
+class OneForAll(list[Any]):
+    """The hosts of a symmetric run: rank 0 alone, and by their numbers the ranks it sends to."""
 
-    def __getitem__(self, _rank: Any) -> Any:
-        return super().__getitem__(0)
+    def __init__(self, hosts: list[Host]) -> None:
+        super().__init__(hosts)
+        self.neighbours: dict[int, Neighbour] = {}
 
-
-class Mirror(PointToPoint):
-    """Messages of rank 0, which come back to it. `senders` says, for each rank that rank 0 sends
-    to, which rank does to rank 0 what rank 0 does to that one."""
-
-    __slots__ = ("senders",)
-
-    def __init__(self, context: SimulatedContext) -> None:
-        super().__init__(context)
-        self.senders: dict[int, int] = {}
-
-    def sender(self, to: int) -> int:
-        return self.senders[to]
+    def __getitem__(self, rank: Any) -> Any:
+        return self.neighbours[rank]
 
 
 class SymmetricRequest(Request):
@@ -93,19 +78,22 @@ class SymmetricRequest(Request):
         return self.peer
 
 
-class SymmetricComm(SimulatedComm):
-    """A communicator of all ranks at once."""
+class SymmetricComm(Comm):
+    """A communicator of all ranks at once, and the `inner` one of rank 0."""
 
+    virtual_time = True
     size: RankCount
     rank: Any
     node: Any
 
     def __init__(self, context: SimulatedContext, size: RankCount) -> None:
-        super().__init__(context, Mirror(context))
+        self.inner = SimulatedComm(context)
+        context.logs.pop()  # collectives are noted once
+        super().__init__(context, self.inner.point_to_point)
         self.size = size
         self.rank = EachRank(size)
-        self.node = context.simulation.network.node(self.rank)
-        self._uniform = context.simulation.network.fixed_link is not None
+        self._simulation = context.simulation
+        self.node = self._simulation.network.node(self.rank)
         # What was sent and not received, or asked for and not sent: by tag, element type and
         # permutation the destinations, and how many messages of each rank.
         self._under_way: dict[tuple[int, int, int | bytes], tuple[EachRank, int]] = {}
@@ -115,16 +103,16 @@ class SymmetricComm(SimulatedComm):
     # -- messages ---------------------------------------------------------------------------
 
     def isend(self, x: Array, to: Any, tag: int = 0) -> Request:
-        return SymmetricRequest(super().isend(x, self._sent(x, to, tag), tag), self.rank)
+        return SymmetricRequest(self.inner.isend(x, self._sent(x, to, tag), tag), self.rank)
 
     def irecv(self, x: Array, source: Any, tag: int = 0) -> Request:
-        return SymmetricRequest(super().irecv(x, self._received(x, source, tag), tag), source)
+        return SymmetricRequest(self.inner.irecv(x, self._received(x, source, tag), tag), source)
 
     def send(self, x: Array, to: Any, tag: int = 0) -> None:
-        super().send(x, self._sent(x, to, tag), tag)
+        self.inner.send(x, self._sent(x, to, tag), tag)
 
     def recv(self, x: Array, source: Any, tag: int = 0) -> Any:
-        super().recv(x, self._received(x, source, tag), tag)
+        self.inner.recv(x, self._received(x, source, tag), tag)
         return source
 
     def sendrecv(self, x: Array, to: Any, y: Array, source: Any, tag: int = 0) -> Any:
@@ -138,36 +126,37 @@ class SymmetricComm(SimulatedComm):
             last = self._received(y, source, tag)
             first = self._sent(x, to, tag)
             if not alone or self._under_way:  # the two are not what the other one waits for
-                Comm.sendrecv(self, x, first, y, last, tag)
+                Comm.sendrecv(self.inner, x, first, y, last, tag)
                 return source
             self._proved = to, source, first, last
-        super().sendrecv(x, first, y, last, tag)
+        self.inner.sendrecv(x, first, y, last, tag)
         return source
 
     def wait_any(self, requests: Sequence[Any]) -> int:
-        return super().wait_any([request.inner for request in requests])
+        return self.inner.wait_any([request.inner for request in requests])
 
     # -- what is proved ---------------------------------------------------------------------
 
     def _sent(self, x: Array, to: Any, tag: int) -> int:
         """Rank 0's destination."""
         there = self._checked(x, to, "send")
-        back = there.inverse()
         self._count(there, x, tag, 1)
-        self._messages.senders[_first(there)] = _first(back)
-        return _first(there)
+        first, sender = there.first, there.inverse().first
+        hosts: Any = self._simulation.hosts
+        hosts.neighbours[first] = Neighbour(self.inner.context.host, first, sender)
+        return first
 
     def _received(self, y: Array, source: Any, tag: int) -> int:
         """Rank 0's source."""
         here = self._checked(y, source, "receive")
         self._count(here.inverse(), y, tag, -1)
-        return _first(here)
+        return here.first
 
     def _checked(self, x: Array, peer: Any, verb: str) -> EachRank:
         """The peers as a permutation, of messages whose cost is the same for all ranks."""
-        nbytes, code = describe(x)
-        if nbytes.__class__ is EachRank:
+        if x.nbytes.__class__ is EachRank:
             self.size.refuse(f"{verb}: messages have different sizes")
+        nbytes, code = describe(x)
         if code and nbytes:
             self.size.refuse(f"{verb}: a message has data, and only a Phantom is the same on all")
         if peer.__class__ is not EachRank:
@@ -175,8 +164,9 @@ class SymmetricComm(SimulatedComm):
                 self.size.refuse(f"{verb}: from ANY, ranks may take different messages")
             peer = EachRank(self.size, values=np.full(self.size, whole_number(peer, "a rank")))
         peers: EachRank = peer.permutation(verb)
-        if not self._uniform:
-            distance = self.context.simulation.network.node(peers) - self.node
+        network = self._simulation.network
+        if network.fixed_link is None:
+            distance = network.node(peers) - self.node
             if distance.__class__ is EachRank:
                 distance.agrees(distance.values != 0, f"{verb}: the kind of link differs")
         return peers
@@ -194,7 +184,14 @@ class SymmetricComm(SimulatedComm):
             self._under_way[key] = peers, balance
             self._irregular = self._irregular or peers.shift is None
 
-    # -- what one rank cannot show ----------------------------------------------------------
+    # -- the other parts --------------------------------------------------------------------
+
+    def combine(self, a: Array, b: Array, out: Array, op: Operation = "sum") -> None:
+        self.inner.combine(a, b, out, op)
+
+    @property
+    def clock(self) -> Clock:
+        return self.inner.clock
 
     @cached_property
     def groups(self) -> Any:
@@ -212,34 +209,17 @@ class SymmetricGroups:
         self._comm = comm
 
     def meeting(self, label: str) -> SymmetricComm:
-        context = self._comm.context
+        context = self._comm.inner.context
         return SymmetricComm(context.twin(context.strand, label, label), self._comm.size)
 
     def __getattr__(self, verb: str) -> NoReturn:
         self._comm.size.refuse(f"its part in this is no message, but {verb!r}")
 
 
-def _first(peers: EachRank) -> int:
-    """Rank 0's number among the peers."""
-    return int(peers.values[0]) if peers.shift is None else peers.shift
-
-
 def check_symmetric(network: Any, machine: Machine) -> None:
     """Refuse a network or a machine on which ranks cannot be alike."""
-    if network.shared:
+    if network.shared or machine.stragglers or machine.jitter or machine.latency_jitter:
         raise ValueError(
-            f"symmetric=True needs a network without shared links, not {type(network).__name__}: "
-            "use Uniform or TwoLevel"
+            "symmetric=True needs links that are not shared, such as Uniform, and a Machine whose "
+            f"ranks are equally fast, without chance. It was given {network} and {machine}"
         )
-    if machine.stragglers or machine.jitter or machine.latency_jitter:
-        raise ValueError(
-            "symmetric=True needs ranks that are equally fast: a Machine without stragglers, "
-            "jitter and latency_jitter"
-        )
-
-
-def run_of_all(run: Run, size: RankCount) -> SymmetricRun:
-    """What rank 0 has done, as the run of all ranks."""
-    value = run.results[0]
-    results = value.values.tolist() if value.__class__ is EachRank else [value] * size
-    return SymmetricRun(results, run.time, run.ledger, run.timeline, run.memory)
