@@ -5,10 +5,10 @@ computed of it is one again, exact for each rank. The neighbours in a ring are k
 
     (rank + shift) % ranks + after
 
-so that a step costs the same on any number of ranks.
-All others are arrays, with an element for each rank. A number that is the same on all ranks becomes a
-plain one. Where ranks would do different things, at a branch or an index, `RanksDiffer` is raised:
-that it was not raised is the proof that all ranks do the same.
+so that a step costs the same on any number of ranks. All others are arrays, with an element for
+each rank. A number that is the same on all ranks becomes a plain one. Where ranks would do
+different things, at a branch or an index, `RanksDiffer` is raised: that it was not raised is the
+proof that all ranks do the same.
 """
 
 from __future__ import annotations
@@ -24,9 +24,16 @@ from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_runtime.diagnosis.frames import source_line
 
 LARGEST = 2**63 - 1
-WHOLE = int, np.integer
-GROWING = {operator.add: operator.add, operator.sub: operator.add, operator.mul: operator.mul,
-           operator.lshift: operator.lshift}  # fmt: skip
+OPERATORS = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "floordiv": np.floor_divide,
+    "mod": np.remainder, "lshift": np.left_shift, "rshift": np.right_shift,
+    "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
+    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater,
+    "ge": np.greater_equal, "truediv": np.true_divide, "pow": np.power,
+}  # fmt: skip
+# How large the outcome of some may be.
+BOUNDS = {np.add: operator.add, np.subtract: operator.add, np.multiply: operator.mul,
+          np.left_shift: operator.lshift}  # fmt: skip
 
 
 class RanksDiffer(DiagnosedError):
@@ -51,23 +58,6 @@ class RankCount(int):
         raise error
 
 
-def _operator(operation: Callable[[Any, Any], Any], turned: bool = False) -> Callable[..., Any]:
-    def compute(self: EachRank, other: Any) -> Any:
-        return self.computed(operation, other, turned)
-
-    return compute
-
-
-def _comparison(comparison: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    def compare(self: EachRank, other: Any) -> Any:
-        if not isinstance(other, (int, float, np.number, EachRank)):
-            return NotImplemented
-        theirs = other.values if isinstance(other, EachRank) else other
-        return self.agrees(comparison(self.values, theirs), "a comparison differs")
-
-    return compare
-
-
 class EachRank:
     """The number of each rank: `(rank + shift) % size + after`, or the elements of an array."""
 
@@ -88,9 +78,9 @@ class EachRank:
         """The number of rank 0, of rank 1, and so on."""
         if self._values is None:
             if abs(self.after) > LARGEST // 2:
-                raise OverflowError(f"numbers of symmetric ranks go to {LARGEST // 2:,}")
-            shift = self.shift or 0
-            self._values = (np.arange(self.size) + shift) % self.size + self.after
+                self.size.refuse(f"numbers beyond {LARGEST // 2:,}")
+            ranks = np.arange(self.size)
+            self._values = (ranks + (self.shift or 0)) % self.size + self.after
         return self._values
 
     # -- arithmetic -------------------------------------------------------------------------
@@ -98,75 +88,54 @@ class EachRank:
     def __add__(self, other: Any) -> Any:
         if self.shift is not None and isinstance(other, int):
             return EachRank(self.size, self.shift, self.after + other)
-        return self.computed(operator.add, other)
+        return self.computed(np.add, self, other)
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
         if self.shift is not None and isinstance(other, int):
             return EachRank(self.size, self.shift, self.after - other)
-        return self.computed(operator.sub, other)
+        return self.computed(np.subtract, self, other)
 
     def __mod__(self, other: Any) -> Any:
         if self.shift is not None and isinstance(other, int) and other == self.size:
             return EachRank(self.size, (self.shift + self.after) % self.size)
-        return self.computed(operator.mod, other)
-
-    __mul__ = __rmul__ = _operator(operator.mul)
-    __and__ = __rand__ = _operator(operator.and_)
-    __or__ = __ror__ = _operator(operator.or_)
-    __xor__ = __rxor__ = _operator(operator.xor)
-    __floordiv__, __rfloordiv__ = _operator(operator.floordiv), _operator(operator.floordiv, True)
-    __lshift__, __rlshift__ = _operator(operator.lshift), _operator(operator.lshift, True)
-    __rshift__, __rrshift__ = _operator(operator.rshift), _operator(operator.rshift, True)
-    __rsub__, __rmod__ = _operator(operator.sub, True), _operator(operator.mod, True)
+        return self.computed(np.remainder, self, other)
 
     def __neg__(self) -> Any:
         return 0 - self
 
-    def __pow__(self, other: Any) -> NoReturn:
-        self.size.refuse(
-            f"only whole numbers differ from rank to rank, and no powers, but this has {other!r}"
-        )
-
-    __rpow__ = __truediv__ = __rtruediv__ = __pow__
-
-    def computed(
-        self, operation: Callable[[Any, Any], Any], other: Any, turned: bool = False
-    ) -> Any:
-        """`operation(self, other)`; `turned`, `operation(other, self)`."""
-        if not isinstance(other, (*WHOLE, EachRank)):
-            self**other
-        mine, theirs = self.values, other.values if isinstance(other, EachRank) else int(other)
-        first, second = (theirs, mine) if turned else (mine, theirs)
-        if operation in (operator.mod, operator.floordiv) and not np.all(second):
-            raise ZeroDivisionError("division by zero, on some ranks or on all")
-        if operation in (operator.lshift, operator.rshift) and np.min(second) < 0:
-            raise ValueError(
-                "the bits of a number are moved by less than zero, on some ranks or on all"
-            )
-        if operation in GROWING:
-            most = GROWING[operation](*(int(np.max(np.abs(each))) for each in (first, second)))
-            if most > LARGEST:
-                raise OverflowError(f"numbers of symmetric ranks go to {LARGEST:,}, not {most:,}")
-        return collapsed(self.size, operation(first, second))
+    def computed(self, ufunc: np.ufunc, first: Any, second: Any) -> Any:
+        """What all other operators do."""
+        whole = all(isinstance(each, (int, np.integer, EachRank)) for each in (first, second))
+        if not whole or ufunc in (np.true_divide, np.power):
+            self.size.refuse(f"{ufunc.__name__} of {first!r} and {second!r} is no whole number")
+        values = [
+            each.values if each.__class__ is EachRank else int(each) for each in (first, second)
+        ]
+        if ufunc in (np.floor_divide, np.remainder) and not np.all(values[1]):
+            self.size.refuse("a division by zero")
+        if ufunc in (np.left_shift, np.right_shift) and np.min(values[1]) < 0:
+            self.size.refuse("bits are moved by less than zero places")
+        largest = [int(np.max(np.abs(each))) for each in values]
+        if ufunc in BOUNDS and BOUNDS[ufunc](*largest) > LARGEST:
+            self.size.refuse(f"numbers beyond {LARGEST:,}")
+        return self.agreed(ufunc(*values), "a comparison differs")
 
     # -- where ranks must agree -------------------------------------------------------------
 
-    def agrees(self, outcomes: np.ndarray, what: str) -> bool:
-        """What is true on all ranks, or false on all. Else it is refused, with what ranks do."""
-        some = bool(outcomes.any())
-        if some and not outcomes.all():
-            other = int((outcomes != outcomes[0]).argmax())
-            self.size.refuse(f"{what} between ranks 0 and {other}")
-        return some
-
-    __eq__, __ne__ = _comparison(operator.eq), _comparison(operator.ne)
-    __lt__, __le__ = _comparison(operator.lt), _comparison(operator.le)
-    __gt__, __ge__ = _comparison(operator.gt), _comparison(operator.ge)
+    def agreed(self, values: np.ndarray, what: str) -> Any:
+        """What is true on all ranks, or false on all, else it is refused, with what ranks do; and
+        numbers, as plain ones where all ranks have the same."""
+        alike = values == values[0]
+        if alike.all():
+            return values[0].item()
+        if values.dtype == bool:
+            self.size.refuse(f"{what} between ranks 0 and {alike.argmin()}")
+        return EachRank(self.size, values=values)
 
     def __bool__(self) -> bool:
-        return self.agrees(self.values != 0, "a branch differs")
+        return self.agreed(self.values != 0, "a branch differs")
 
     def __index__(self) -> NoReturn:
         self.size.refuse("one number is needed for all ranks, as an index or a count")
@@ -204,8 +173,8 @@ class EachRank:
 
     @property
     def first(self) -> int:
-        """Rank 0's number."""
-        return int(self.values[0]) if self.shift is None else self.shift % self.size + self.after
+        """Rank 0's number in a permutation."""
+        return int(self.values[0]) if self.shift is None else self.shift
 
     def inverse(self) -> EachRank:
         """Of a permutation: which rank has named this rank."""
@@ -217,16 +186,23 @@ class EachRank:
 
     def coincides(self, other: EachRank, what: str) -> bool:
         """Whether all ranks have the same number in both; `what` is refused if only some have."""
-        if self.shift is not None is not other.shift and self.after == other.after:
+        if self.shift is not None is not other.shift:
             return self.shift == other.shift
-        return self.agrees(self.values == other.values, what)
+        return self.agreed(self.values == other.values, what)
 
 
-def collapsed(size: RankCount, values: np.ndarray) -> EachRank | int:
-    """A plain number where all ranks have the same."""
-    if (values == values[0]).all():
-        return int(values[0])
-    return EachRank(size, values=values)
+def _operator(ufunc: np.ufunc, turned: bool) -> Callable[[EachRank, Any], Any]:
+    def compute(self: EachRank, other: Any) -> Any:
+        return self.computed(ufunc, *((other, self) if turned else (self, other)))
+
+    return compute
+
+
+for _name, _ufunc in OPERATORS.items():
+    if _name not in ("add", "sub", "mod"):
+        setattr(EachRank, f"__{_name}__", _operator(_ufunc, False))
+    if _name != "add":
+        setattr(EachRank, f"__r{_name}__", _operator(_ufunc, True))
 
 
 def on_each_rank(size: RankCount, value: Any) -> list[Any]:
@@ -245,7 +221,8 @@ def length_of(part: slice, length: int) -> EachRank | int:
         values = np.asarray(missing if given is None else values)
         return np.clip(np.where(values < 0, values + length, values), 0, length)
 
-    return collapsed(size, np.maximum(bound(part.stop, length) - bound(part.start, 0), 0))
+    lengths = np.maximum(bound(part.stop, length) - bound(part.start, 0), 0)
+    return EachRank(size).agreed(lengths, "")
 
 
 class RankParts(list[Any]):
@@ -258,13 +235,7 @@ class RankParts(list[Any]):
     def __getitem__(self, index: Any) -> Any:
         if index.__class__ is EachRank:
             if not self.alike:
-                index.size.refuse(
-                    "ranks take parts of different sizes, for the array's length is no multiple "
-                    "of the number of ranks"
-                )
-            if index.shift is None or index.after:
-                inside = (-len(self) <= index.values) & (index.values < len(self))
-                if not index.agrees(inside, "an index is out of range on some ranks only,"):
-                    raise IndexError("list index out of range")
-            index = 0
+                index.size.refuse("an array's parts have different sizes")
+            outside = (index.shift is None or index.after) and not -len(self) <= index < len(self)
+            index = len(self) if outside else 0
         return list.__getitem__(self, index)

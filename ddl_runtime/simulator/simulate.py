@@ -116,7 +116,7 @@ def simulate(
             gc.enable()
 
 
-def _to_the_end(program: Callable[..., Any], comm: SimulatedComm, **kwargs: Any) -> Any:
+def _to_the_end(program: Callable[..., Any], comm: Any, **kwargs: Any) -> Any:
     value = run_program(program, comm, **kwargs)
     context, losses = comm.context, comm.context.simulation.losses
     if context.watch is not None and not losses.dead and not losses.revoked:

@@ -22,18 +22,18 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ddl_runtime.core.arrays import Array, Operation, Phantom, describe
+from ddl_runtime.core.arrays import Array, Phantom, describe
 from ddl_runtime.core.checks import ANY, whole_number
 from ddl_runtime.core.communicator import Comm
 from ddl_runtime.core.each_rank import EachRank, RankCount
 from ddl_runtime.core.parts import Request
 from ddl_runtime.simulator.communicator import SimulatedComm
-from ddl_runtime.simulator.context import Clock, SimulatedContext
+from ddl_runtime.simulator.context import SimulatedContext
 from ddl_runtime.simulator.rank_state import Channel, Host
 from ddl_runtime.topologies.point_to_point import Machine
 
 
-class Neighbour:
+class NeighbourHost:
     """A rank that rank 0 sends to. Rank 0 itself gets the message, from the `sender` that does to
     rank 0 what rank 0 does to this rank."""
 
@@ -56,7 +56,7 @@ class OneForAll(list[Any]):
 
     def __init__(self, hosts: list[Host]) -> None:
         super().__init__(hosts)
-        self.neighbours: dict[int, Neighbour] = {}
+        self.neighbours: dict[int, NeighbourHost] = {}
 
     def __getitem__(self, rank: Any) -> Any:
         return self.neighbours[rank]
@@ -143,7 +143,7 @@ class SymmetricComm(Comm):
         self._count(there, x, tag, 1)
         first, sender = there.first, there.inverse().first
         hosts: Any = self._simulation.hosts
-        hosts.neighbours[first] = Neighbour(self.inner.context.host, first, sender)
+        hosts.neighbours[first] = NeighbourHost(self.inner.context.host, first, sender)
         return first
 
     def _received(self, y: Array, source: Any, tag: int) -> int:
@@ -168,7 +168,7 @@ class SymmetricComm(Comm):
         if network.fixed_link is None:
             distance = network.node(peers) - self.node
             if distance.__class__ is EachRank:
-                distance.agrees(distance.values != 0, f"{verb}: the kind of link differs")
+                distance.agreed(distance.values != 0, f"{verb}: the kind of link differs")
         return peers
 
     def _count(self, peers: EachRank, x: Array, tag: int, more: int) -> None:
@@ -186,24 +186,16 @@ class SymmetricComm(Comm):
 
     # -- the other parts --------------------------------------------------------------------
 
-    def combine(self, a: Array, b: Array, out: Array, op: Operation = "sum") -> None:
-        self.inner.combine(a, b, out, op)
-
-    @property
-    def clock(self) -> Clock:
-        return self.inner.clock
-
     @cached_property
     def groups(self) -> Any:
-        return SymmetricGroups(self)
+        return SymmetricParts(self)
 
-    @property
-    def windows(self) -> NoReturn:
-        self.size.refuse("other ranks see its memory")
+    clock = property(lambda self: self.inner.clock)
+    windows = property(lambda self: self.groups)
 
 
-class SymmetricGroups:
-    """Barriers. What makes other communicators, or ends ranks, is refused by its name."""
+class SymmetricParts:
+    """Barriers. All else that groups and windows do is refused by its name."""
 
     def __init__(self, comm: SymmetricComm) -> None:
         self._comm = comm

@@ -235,12 +235,12 @@ DIFFERENT = {
     "crossing": (crossing, "which of two messages comes first differs"),
     "sizes": (lambda c: swap(c, up(c), down(c), Phantom(64)[c.rank :]), "different sizes"),
     "sizes of parts": (
-        lambda c: registry.get("ring").allreduce(c, Phantom(9)), "different sizes"
+        lambda c: registry.get("ring").allreduce(c, Phantom(9)), "an array's parts"
     ),
     "data": (lambda c: swap(c, up(c), down(c), np.ones(1), np.ones(1)), "has data"),
     "a group": (lambda c: c.split(0), "'split'"),
     "background": (lambda c: c.background(swap), "'duplicate'"),
-    "a window": (lambda c: c.window(3), "memory"),
+    "a window": (lambda c: c.window(3), "'window'"),
     "an end": (lambda c: c.die(), "'die'"),
 }  # fmt: skip
 
@@ -318,6 +318,7 @@ FORMULAS = {
     "digits": "(rank >> 1 ^ rank & 3 | 4) // 3 * 2 - rank",
     "shifted": "(1 << rank) % 7 + (rank << 2)",
     "of numbers": "rank * rank - (rank + 1) % size * 100 // (rank + 1)",
+    "less": "-(rank ^ 5)",
     "negative": "-rank % 3 + 20 % (rank + 1)",
     "counted": "size + rank - np.int64(1) + (np.int64(3) - rank)",
 }
@@ -335,13 +336,16 @@ def test_a_number_of_each_rank_is_pythons(formula, ranks):
 
 @pytest.mark.parametrize("text", ["rank * 2**62", "rank + (rank + 2**62) + 2**62", "rank << 62"])
 def test_a_number_beyond_64_bits_is_refused(text):
-    with pytest.raises(OverflowError, match="numbers of symmetric ranks"):
+    with pytest.raises(RanksDiffer, match="numbers beyond"):
         eval(text, {"rank": EachRank(RankCount(8))})
 
 
-@pytest.mark.parametrize("text", ["5 // rank", "5 % rank", "rank % (rank * 2)"])
-def test_a_division_by_zero_is_pythons(text):
-    with pytest.raises(ZeroDivisionError):
+ZEROS = ["5 // rank", "5 % rank", "rank % (rank * 2)", "rank // 0", "5 << (rank - 1)"]
+
+
+@pytest.mark.parametrize("text", [*ZEROS, "rank / 2", "2**rank", "rank + 0.5", "rank + [1]"])
+def test_what_is_no_whole_number_on_each_rank_is_refused(text):
+    with pytest.raises(RanksDiffer):
         eval(text, {"rank": EachRank(RankCount(8))})
 
 
