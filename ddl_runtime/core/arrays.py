@@ -13,7 +13,7 @@ import itertools
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -46,7 +46,7 @@ class Phantom:
                 f"Phantom(nbytes={nbytes}, itemsize={itemsize}): give zero bytes or more, "
                 "and a multiple of `itemsize`"
             )
-        self.nbytes = nbytes if nbytes.__class__ is EachRank else int(nbytes)
+        self.nbytes = cast(int, nbytes) if nbytes.__class__ is EachRank else int(nbytes)
         self.itemsize = int(itemsize)
 
     @property

@@ -41,8 +41,8 @@ class RanksDiffer(DiagnosedError):
 
 
 class RankCount(int):
-    """How many ranks there are. An `EachRank` can be the index of an array's so many parts. The
-    first `refusal` is kept, for the program may have caught it."""
+    """How many ranks there are. If an array is split into as many parts, an `EachRank` can be
+    their index. The first `refusal` is kept, for the program may have caught it."""
 
     refusal: RanksDiffer | None = None
 
@@ -103,7 +103,7 @@ class EachRank:
         return self.computed(np.remainder, self, other)
 
     def __neg__(self) -> Any:
-        return 0 - self
+        return self.computed(np.subtract, 0, self)
 
     def computed(self, ufunc: np.ufunc, first: Any, second: Any) -> Any:
         """What all other operators do."""
@@ -135,7 +135,7 @@ class EachRank:
         return EachRank(self.size, values=values)
 
     def __bool__(self) -> bool:
-        return self.agreed(self.values != 0, "a branch differs")
+        return bool(self.agreed(self.values != 0, "a branch differs"))
 
     def __index__(self) -> NoReturn:
         self.size.refuse("one number is needed for all ranks, as an index or a count")
@@ -188,7 +188,7 @@ class EachRank:
         """Whether all ranks have the same number in both; `what` is refused if only some have."""
         if self.shift is not None is not other.shift:
             return self.shift == other.shift
-        return self.agreed(self.values == other.values, what)
+        return bool(self.agreed(self.values == other.values, what))
 
 
 def _operator(ufunc: np.ufunc, turned: bool) -> Callable[[EachRank, Any], Any]:
@@ -210,7 +210,7 @@ def on_each_rank(size: RankCount, value: Any) -> list[Any]:
     return value.values.tolist() if value.__class__ is EachRank else [value] * size
 
 
-def length_of(part: slice, length: int) -> EachRank | int:
+def length_of(part: slice, length: int) -> Any:
     """How many of `length` elements a slice has whose bounds differ between ranks."""
     size = next(each.size for each in (part.start, part.stop) if each.__class__ is EachRank)
     if part.step not in (None, 1):
@@ -236,6 +236,7 @@ class RankParts(list[Any]):
         if index.__class__ is EachRank:
             if not self.alike:
                 index.size.refuse("an array's parts have different sizes")
-            outside = (index.shift is None or index.after) and not -len(self) <= index < len(self)
+            rank: Any = index
+            outside = (rank.shift is None or rank.after) and not -len(self) <= rank < len(self)
             index = len(self) if outside else 0
         return list.__getitem__(self, index)

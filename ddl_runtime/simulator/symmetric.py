@@ -47,6 +47,10 @@ class NeighbourHost:
     def channel(self, _source: int, tag: int, code: int, context: int) -> Channel:
         return self.host.channel(self.sender, tag, code, context)
 
+    @property
+    def attentive(self) -> bool:
+        return self.host.attentive
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self.host, name)
 
@@ -183,8 +187,6 @@ class SymmetricComm(Comm):
         if balance:
             self._under_way[key] = peers, balance
             self._irregular = self._irregular or peers.shift is None
-
-    # -- the other parts --------------------------------------------------------------------
 
     @cached_property
     def groups(self) -> Any:
