@@ -1,11 +1,12 @@
-"""PAT and two trees on 65,536 simulated ranks, beside their formulas.
+"""PAT and two trees on 65,536 simulated ranks, symmetric programs on a million, and formulas.
 
     python -m benchmarks.many_ranks
 
 Virtual times are the same on any machine; the seconds of the processor are not. The first three
 take some tens of seconds and about 2 GB. Messages limit what can be simulated: two trees send
 4 (P - 1) of them for a chunk in each tree. With 1 MiB, in 8 chunks a tree, that is 2.1 million,
-eight times the third row's, and as many times its seconds.
+eight times the third row's, and as many times its seconds. Of a symmetric program one rank runs in
+place of all: its messages alone cost time.
 """
 
 import time
@@ -13,7 +14,14 @@ from pathlib import Path
 
 from ddl_measure.machine import describe, heading, keep
 from ddl_teach import simulate
-from ddl_teach.collectives import double_binary_tree, pat
+from ddl_teach.collectives import (
+    double_binary_tree,
+    pairwise,
+    pat,
+    rabenseifner,
+    recursive_doubling,
+    ring,
+)
 from ddl_teach.comm import Comm, Phantom
 from ddl_teach.theory import collectives
 from ddl_teach.theory.machine import Link
@@ -44,6 +52,27 @@ WAYS = {  # the program, its bytes, and the seconds by the formula on so many ra
         summed, 2**20, lambda ranks: collectives.double_binary_tree(ranks, 2**20, LINK, 8),
     ),
 }  # fmt: skip
+MILLION = 2**20
+SYMMETRIC = {  # a collective of 8 MiB on a million ranks, and its formula
+    "ring": (ring.allreduce, lambda ranks: collectives.ring(ranks, 2**23, LINK)),
+    "Rabenseifner": (
+        rabenseifner.allreduce, lambda ranks: collectives.rabenseifner(ranks, 2**23, LINK),
+    ),
+    "recursive doubling": (
+        recursive_doubling.allreduce,
+        lambda ranks: collectives.recursive_doubling(ranks, 2**23, LINK),
+    ),
+    "pairwise": (
+        lambda comm, x: pairwise.alltoall(comm, x, Phantom(x.nbytes)),
+        lambda ranks: (ranks - 1) * (LINK.latency + 2**23 / ranks * LINK.per_byte),
+    ),
+}  # fmt: skip
+
+
+def symmetric_seconds(way: str, ranks: int = MILLION) -> float:
+    """The virtual time, by one rank in place of all."""
+    given = {"network": LINK.network, "trace": False, "symmetric": True}
+    return simulate(SYMMETRIC[way][0], ranks, x=Phantom(2**23), **given).time
 
 
 def seconds(way: str, ranks: int = RANKS) -> float:
@@ -58,13 +87,15 @@ def main() -> None:
     lines = [
         f"{'way':18}{'bytes':>9}{'ranks':>8}{'simulated':>15}{'by formula':>15}{'processor':>12}"
     ]
-    for way, (_, nbytes, formula) in WAYS.items():
+    rows = [(way, WAYS[way][1], RANKS, seconds, WAYS[way][2]) for way in WAYS]
+    rows += [(way, 2**23, MILLION, symmetric_seconds, SYMMETRIC[way][1]) for way in SYMMETRIC]
+    for way, nbytes, ranks, simulated, formula in rows:
         begun = time.process_time()
-        virtual = seconds(way)
+        virtual = simulated(way)
         took = time.process_time() - begun
-        computed = formula(RANKS)
+        computed = formula(ranks)
         lines.append(
-            f"{way:18}{nbytes:>9}{RANKS:>8}{1e3 * virtual:>12.4f} ms{1e3 * computed:>12.4f} ms"
+            f"{way:18}{nbytes:>9}{ranks:>8}{1e3 * virtual:>12.4f} ms{1e3 * computed:>12.4f} ms"
             f"{took:>10.0f} s"
         )
     keep(RESULTS, [heading(describe()), "\n".join(lines)])

@@ -13,10 +13,11 @@ import itertools
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
+from ddl_runtime.core.each_rank import EachRank, RankCount, RankParts, length_of
 from ddl_runtime.core.element_types import (
     CODE_OF_NAME,
     NUMPY_CODES,
@@ -39,13 +40,13 @@ class Phantom:
 
     __slots__ = ("itemsize", "nbytes")
 
-    def __init__(self, nbytes: int, itemsize: int = 1) -> None:
+    def __init__(self, nbytes: Any, itemsize: int = 1) -> None:
         if nbytes < 0 or itemsize < 1 or nbytes % itemsize:
             raise ValueError(
                 f"Phantom(nbytes={nbytes}, itemsize={itemsize}): give zero bytes or more, "
                 "and a multiple of `itemsize`"
             )
-        self.nbytes = int(nbytes)
+        self.nbytes = cast(int, nbytes) if nbytes.__class__ is EachRank else int(nbytes)
         self.itemsize = int(itemsize)
 
     @property
@@ -62,6 +63,8 @@ class Phantom:
     def __getitem__(self, part: slice) -> Phantom:
         if not isinstance(part, slice):
             raise TypeError("a Phantom has no elements to read: only slices of it exist")
+        if part.start.__class__ is EachRank or part.stop.__class__ is EachRank:
+            return Phantom(length_of(part, self.size) * self.itemsize, self.itemsize)
         return Phantom(len(range(*part.indices(self.size))) * self.itemsize, self.itemsize)
 
     def __repr__(self) -> str:
@@ -185,7 +188,8 @@ def empty_like(x: Array) -> Array:
 def split_evenly(x: Array, parts: int) -> list[Array]:
     """`parts` neighbouring views of the flat `x`, whose sizes differ by one element at most."""
     if x.__class__ is Phantom:
-        return list(_phantom_parts(x.size, x.itemsize, parts))
+        phantoms = _phantom_parts(x.size, x.itemsize, parts)
+        return RankParts(phantoms) if parts.__class__ is RankCount else list(phantoms)
     row = flat(x)
     size = len(row)
     return [row[size * i // parts : size * (i + 1) // parts] for i in range(parts)]

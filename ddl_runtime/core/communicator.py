@@ -103,10 +103,13 @@ class Comm(ABC):
             messages = self._meetings[name] = self.groups.meeting(name)
         token, other = np.empty(0, np.uint8), np.empty(0, np.uint8)
         tag = MEETINGS.index(name)  # a rank that splits does not meet one at a barrier
-        ranks = range(self.size) if ranks is None else ranks
-        place, size, distance = ranks.index(self.rank), len(ranks), 1
+        place, size, distance = self.rank, self.size, 1
+        if ranks is not None:
+            place, size = ranks.index(self.rank), len(ranks)
         while distance < size:
-            to, source = ranks[(place + distance) % size], ranks[(place - distance) % size]
+            to, source = (place + distance) % size, (place - distance) % size
+            if ranks is not None:
+                to, source = ranks[to], ranks[source]
             messages.sendrecv(token, to, other, source, tag)
             distance *= 2
 

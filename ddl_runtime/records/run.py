@@ -22,20 +22,36 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Run:
     """The results of all ranks, the seconds it took (measured or virtual), a ledger per rank, the
-    timeline, and what ranks held (`Comm.hold`)."""
+    timeline, and what ranks held (`Comm.hold`). If it is `symmetric`, all but the results is rank
+    0's alone: others have the same, with other peers."""
 
     results: list[Any]
     time: float
     ledger: list[Ledger]
     timeline: Timeline
     memory: MemoryTrack = field(default_factory=partial(MemoryTrack, []))
+    symmetric: bool = False
 
     @property
     def ranks(self) -> int:
         return len(self.results)
 
+    @property
+    def messages_sent(self) -> int:
+        """By all ranks together."""
+        alike = self.ranks if self.symmetric else 1
+        return alike * sum(ledger.messages_sent for ledger in self.ledger)
+
+    @property
+    def bytes_sent(self) -> int:
+        """By all ranks together."""
+        alike = self.ranks if self.symmetric else 1
+        return alike * sum(ledger.bytes_sent for ledger in self.ledger)
+
     def bytes_to(self, rank: int) -> int:
         """The bytes that all other ranks together sent to one rank."""
+        if self.symmetric:
+            return self.ledger[0].bytes_sent
         return sum(ledger.bytes_to(rank) for ledger in self.ledger)
 
     def plot(self, **options: Any) -> Figure:

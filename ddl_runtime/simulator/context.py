@@ -50,7 +50,7 @@ class SimulatedContext(parts.RankContext):
     @property
     def whole(self) -> bool:
         """Whether all ranks of the program belong to it."""
-        return self.size == len(self.simulation.hosts)
+        return self.size == len(self.simulation.groups.members[0])
 
     def twin(self, strand: Strand, name: object, label: str = "") -> SimulatedContext:
         """A context of the same ranks whose messages meet none of this one."""

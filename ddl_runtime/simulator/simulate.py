@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from ddl_runtime.core.checks import check_program, check_timeout, whole_number
+from ddl_runtime.core.each_rank import RankCount, on_each_rank
 from ddl_runtime.core.memory import check_capacity
 from ddl_runtime.core.running import run_program
 from ddl_runtime.diagnosis import deadlock, frames
@@ -22,6 +23,7 @@ from ddl_runtime.simulator.diagnosis import left_behind, tell_late
 from ddl_runtime.simulator.engine import Simulation
 from ddl_runtime.simulator.fibers import MOST_THREADS
 from ddl_runtime.simulator.rank_state import Host
+from ddl_runtime.simulator.symmetric import OneForAll, SymmetricComm, check_symmetric
 from ddl_runtime.simulator.time_limit import SimulationIsLate, limited
 from ddl_runtime.topologies.point_to_point import Machine, Uniform
 
@@ -32,7 +34,7 @@ Progress = Callable[[Callable[[], tuple[int, int]]], AbstractContextManager[None
 def simulate(
     program: Callable[..., Any], ranks: int = 65_536, *, network: Any = Uniform(),
     machine: Machine = Machine(), trace: bool = True, threads: bool = False, strict: bool = False,
-    memory: float | None = None, timeout: float = 600,
+    memory: float | None = None, timeout: float = 600, symmetric: bool = False,
     progress: Progress = lambda so_far: nullcontext(), **kwargs: Any,
 ) -> Run:  # fmt: skip
     """Run `program(comm, **kwargs)` on simulated ranks; returns what `launch` would.
@@ -45,6 +47,8 @@ def simulate(
     `memory` is the bytes that each rank may hold (`Comm.hold`). After `timeout` seconds on the
     wall's clock it is stopped, and the error says where ranks were. All of it runs inside the
     `progress`, which is given a function: the messages sent so far, and the ranks that have ended.
+    With `symmetric` one rank runs in place of all, once it is proved that they do the same: on a
+    million ranks in seconds (`simulator.symmetric`).
 
     >>> run = simulate(lambda comm: comm.rank ** 2, ranks=4)
     >>> run.results
@@ -74,20 +78,30 @@ def simulate(
     machine.check_ranks(ranks)
     if network.shared:
         network.check_ranks(ranks)
+    if symmetric:
+        check_symmetric(network, machine)
     # Ranks are numerous and long-lived: the collector would walk them all again and again.
     collecting = gc.isenabled()
     gc.disable()
-    simulation = Simulation(ranks, network, machine, trace, threads, strict, memory)
+    given = network, machine, trace, threads, strict, memory
+    simulation = Simulation(1 if symmetric else ranks, *given)
+    size = RankCount(ranks)
+    if symmetric:
+        simulation.hosts = OneForAll(simulation.hosts)
     try:
 
         def program_of(host: Host) -> Callable[[], Any]:
             own = {name: _own_copy(name, value) for name, value in kwargs.items()}
             context = SimulatedContext(simulation, host.main, range(ranks), host.index, 0)
-            comm = SimulatedComm(context)
+            comm = SymmetricComm(context, size) if symmetric else SimulatedComm(context)
             return partial(_to_the_end, program, comm, **own)
 
         with limited(timeout, simulation.running_thread), progress(simulation.so_far):
             results = simulation.run(program_of)
+        if size.refusal is not None:
+            raise size.refusal
+        if symmetric:
+            results = on_each_rank(size, *results)
         return _conclude(simulation, results, timeout)
     except SimulationIsLate as error:  # between two strands
         raise _late(simulation, timeout, 0, error) from None
@@ -102,7 +116,7 @@ def simulate(
             gc.enable()
 
 
-def _to_the_end(program: Callable[..., Any], comm: SimulatedComm, **kwargs: Any) -> Any:
+def _to_the_end(program: Callable[..., Any], comm: Any, **kwargs: Any) -> Any:
     value = run_program(program, comm, **kwargs)
     context, losses = comm.context, comm.context.simulation.losses
     if context.watch is not None and not losses.dead and not losses.revoked:
@@ -139,7 +153,8 @@ def _recorded(simulation: Simulation, results: list[Any]) -> Run:
     hosts = simulation.hosts
     ledgers, spans = [Ledger(host.ledger) for host in hosts], [host.spans or [] for host in hosts]
     track = MemoryTrack([[*host.memory.changes] if host.memory else [] for host in hosts])
-    return Run(results, simulation.end, ledgers, Timeline(spans), track)
+    symmetric = len(hosts) < len(results)
+    return Run(results, simulation.end, ledgers, Timeline(spans), track, symmetric)
 
 
 def _collectives(simulation: Simulation) -> Logs:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from ddl_runtime.core.arrays import Array, Operation, empty_like, flat
 from ddl_teach.collectives.blocks import chunk_start
 from ddl_teach.collectives.folding import Core, core_of, fold, hand_in, unfold
-from ddl_teach.comm import Comm, collective
+from ddl_teach.comm import Comm, Phantom, collective
 
 
 @collective
@@ -25,7 +25,9 @@ def allreduce(comm: Comm, x: Array, op: Operation = "sum") -> None:
         comm.sendrecv(x, partner, arriving, partner)
         # Both partners compute this. The lower rank's part comes first on both: of -0.0 and 0.0
         # the maximum is whichever is named first, and all ranks must get the same bits.
-        lower, upper = (x, arriving) if comm.rank < partner else (arriving, x)
+        lower, upper = x, arriving
+        if x.__class__ is not Phantom and partner < comm.rank:
+            lower, upper = arriving, x
         comm.combine(lower, upper, out=x, op=op)
     unfold(comm, core, x)
 
