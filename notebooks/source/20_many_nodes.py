@@ -477,6 +477,10 @@ reveal("20.slow", *found)
 # digits first, on given nodes? An entry is a function like the one below, and a *form* that says
 # how its settings were chosen. All trainings count, also those without a result. They are tried in
 # one process, which (by unit 08) makes the steps of all ranks, and on validation data.
+#
+# The second cell races with the best rate and makes a report. Is it honest? The third cell asks
+# the reviewer of unit 18, which looks for the twelve ways to fool. It asks twice: about the report
+# as it is, and then about one that claims the fastest of your times in place of their median.
 
 
 # %%
@@ -501,11 +505,6 @@ race = form, partial(train, rate=best), DISCIPLINES["digits"], len(node_of)
 patient = partial(engines.run, timeout=120, strict=False)
 again = f"ddl-teach competition run yours.py --ranks {len(node_of)} --out yours.json"
 report = compete(patient, *race, again)
-
-# %% [markdown]
-# Is the report honest? The next cell asks the reviewer of unit 18, which looks for the twelve ways
-# to fool. It asks twice: first about the report as it is, then about one that claims the fastest
-# of your times in place of their median.
 
 # %%
 from dataclasses import replace

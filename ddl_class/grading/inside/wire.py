@@ -312,7 +312,7 @@ def receive_frame(link: FrameSocket, deadline: float = math.inf) -> Any:
 
 
 def _fill(link: FrameSocket, count: int, deadline: float) -> None:
-    """Receive until so many bytes have come early."""
+    """Receive until `count` bytes have arrived that nobody has asked for yet."""
     while (missing := count - len(link.early)) > 0:
         _look_at_the_clock(link, deadline)
         try:
