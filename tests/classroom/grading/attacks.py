@@ -197,7 +197,7 @@ TALKING = {
     "floods with bytes": Attack(
         "import numpy as np\nbig = np.zeros(4 * 10**6)\n"
         "for tag in range(10**9):\n    comm.isend(big, comm.rank, tag % 30_000)",
-        told="under way|time was up",
+        told="under way|time was up|memory",
     ),
     "wrong sizes": Attack(
         "import numpy as np\ny = np.empty(len(x) + 1)\n"
