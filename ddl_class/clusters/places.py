@@ -12,8 +12,6 @@ with a key that they are its own. Then they are engines as any: cells, `check`, 
 limits and recovery are the same.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import subprocess
