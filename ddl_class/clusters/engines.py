@@ -87,10 +87,14 @@ def start(ground: NodeAccess, ranks: int, nodes: int, limit: float) -> None:
     except BaseException as error:
         cluster.stop_cluster_sync()
         if isinstance(error, TimeoutError):
+            # What engines or their starter said last, and where more of it stands.
+            logs = sorted((profile / "log").glob("*.out"), key=lambda path: path.stat().st_mtime)
+            lines = logs[-1].read_text(errors="replace").split("\n") if logs else []
+            spoken = [line.strip() for line in lines if line.strip()]
+            ends = f"; {logs[-1]} ends: {spoken[-1]}" if spoken else ""
             raise Mistake(
-                f"not all of {ranks} engines came within {limit:g} s"
-                f"{_last_words(profile / 'log')}. 'ddl-teach cluster check {ground.name}' looks "
-                "for the cause"
+                f"not all of {ranks} engines came within {limit:g} s{ends}. 'ddl-teach cluster "
+                f"check {ground.name}' looks for the cause"
             ) from None
         raise
 
@@ -180,14 +184,6 @@ def _running(profile: Path) -> ipyparallel.Cluster | None:
     options = {"profile_dir": str(profile), "cluster_id": "", "log_level": logging.CRITICAL}
     cluster = ipyparallel.Cluster.from_file(**options)
     return cluster if cluster._is_running() else None
-
-
-def _last_words(folder: Path) -> str:
-    """What engines or their starter said last, and where more of it stands."""
-    logs = sorted(folder.glob("*.out"), key=lambda path: path.stat().st_mtime)
-    lines = logs[-1].read_text(errors="replace").split("\n") if logs else []
-    spoken = [line.strip() for line in lines if line.strip()]
-    return f"; {logs[-1]} ends: {spoken[-1]}" if spoken else ""
 
 
 class ClientRanks:

@@ -16,6 +16,7 @@ import contextlib
 import fcntl
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -23,6 +24,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 from ddl_class.clusters.box import head, links, plan, slurm
@@ -308,7 +310,8 @@ class Box(contextlib.AbstractContextManager["Box"]):
             yield
             self.changes.pop(node, None)
             if what:
-                self.changes[node] = plan.change_now(what)
+                command = shorten(shlex.join(sys.argv), 60)
+                self.changes[node] = Change(what, time.time(), os.getpid(), command)
             self.save()
 
     def _look(self) -> None:
