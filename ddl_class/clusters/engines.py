@@ -11,8 +11,6 @@ listens at one address, the cluster's own. Nobody watches the ranks from outside
 says so, and the others end when their time is up.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import pickle
@@ -220,7 +218,7 @@ class ClientRanks:
 
 
 def carry_out(
-    world: World, ranks: int, limit: float, trace: bool, strict: bool, memory: float | None,
+    world: "World", ranks: int, limit: float, trace: bool, strict: bool, memory: float | None,
     payload: bytes,
 ) -> tuple[str, Any]:  # fmt: skip
     """One engine's part, and how it ended."""
