@@ -11,8 +11,6 @@ listens at one address, the cluster's own. Nobody watches the ranks from outside
 says so, and the others end when their time is up.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import pickle
@@ -87,10 +85,14 @@ def start(ground: NodeAccess, ranks: int, nodes: int, limit: float) -> None:
     except BaseException as error:
         cluster.stop_cluster_sync()
         if isinstance(error, TimeoutError):
+            # What engines or their starter said last, and where more of it stands.
+            logs = sorted((profile / "log").glob("*.out"), key=lambda path: path.stat().st_mtime)
+            lines = logs[-1].read_text(errors="replace").split("\n") if logs else []
+            spoken = [line.strip() for line in lines if line.strip()]
+            ends = f"; {logs[-1]} ends: {spoken[-1]}" if spoken else ""
             raise Mistake(
-                f"not all of {ranks} engines came within {limit:g} s"
-                f"{_last_words(profile / 'log')}. 'ddl-teach cluster check {ground.name}' looks "
-                "for the cause"
+                f"not all of {ranks} engines came within {limit:g} s{ends}. 'ddl-teach cluster "
+                f"check {ground.name}' looks for the cause"
             ) from None
         raise
 
@@ -182,14 +184,6 @@ def _running(profile: Path) -> ipyparallel.Cluster | None:
     return cluster if cluster._is_running() else None
 
 
-def _last_words(folder: Path) -> str:
-    """What engines or their starter said last, and where more of it stands."""
-    logs = sorted(folder.glob("*.out"), key=lambda path: path.stat().st_mtime)
-    lines = logs[-1].read_text(errors="replace").split("\n") if logs else []
-    spoken = [line.strip() for line in lines if line.strip()]
-    return f"; {logs[-1]} ends: {spoken[-1]}" if spoken else ""
-
-
 class ClientRanks:
     """The engines of a client, as a ground for rank programs."""
 
@@ -224,7 +218,7 @@ class ClientRanks:
 
 
 def carry_out(
-    world: World, ranks: int, limit: float, trace: bool, strict: bool, memory: float | None,
+    world: "World", ranks: int, limit: float, trace: bool, strict: bool, memory: float | None,
     payload: bytes,
 ) -> tuple[str, Any]:  # fmt: skip
     """One engine's part, and how it ended."""

@@ -9,8 +9,6 @@ to run words: on one node, and as MPI ranks on all. ssh is never allowed to ask 
 what asks in the middle of a class hangs, so it fails instead, and the doctor says what to do.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re
@@ -65,7 +63,7 @@ class Site:
     wait: int = 600  # seconds that a notebook waits for its engines, in the queue too
 
 
-NUMBERS = {field.name for field in fields(Site) if field.type == "int"}
+NUMBERS = {field.name for field in fields(Site) if field.type is int}
 
 
 def read_site(notes: Path | None = None) -> Site:
@@ -189,7 +187,7 @@ class Laptop(NodeAccess):
 class InBox(NodeAccess):
     """The cluster in a box, from its head."""
 
-    def __init__(self, site: Site, box: Box) -> None:
+    def __init__(self, site: Site, box: "Box") -> None:
         self.name, self.nodes, self.site = "box", box.nodes, replace(site, python=box.python)
         self.listens_at = address_of("", self.nodes)
         self._box = box

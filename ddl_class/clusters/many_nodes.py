@@ -8,8 +8,6 @@ is up, then one that is made for this process; and where no box can be made, the
 machine. Without MPI, simulated ranks play nodes. All run rank programs by `ground.engines.run`.
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import os
@@ -57,7 +55,7 @@ class ManyNodes:
     """What was found."""
 
     what: str  # in a sentence
-    engines: Engines | ClientRanks | SimulatedEngines
+    engines: "Engines | ClientRanks | SimulatedEngines"
     folder: Path  # of this notebook's own, seen by all ranks
     box: Box | None = None
     far: bool = False  # on machines that are not this one
@@ -187,7 +185,7 @@ def find_nodes(nodes: int = 4, each: int = 2, rate: str = "100mbit") -> ManyNode
 
 def _said(
     what: str,
-    engines: Engines | ClientRanks | SimulatedEngines,
+    engines: "Engines | ClientRanks | SimulatedEngines",
     within: Path,
     box: Box | None = None,
     far: bool = False,

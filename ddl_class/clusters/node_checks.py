@@ -161,12 +161,6 @@ def ask_nodes(ground: NodeAccess, folder: Path) -> NodeAnswers:
     )
 
 
-def ask_ranks(ground: NodeAccess) -> list[dict] | str:
-    """What a rank on each node finds out, or what went wrong."""
-    command = [ground.python, "-m", "ddl_class.clusters.node_checks"]
-    return ask(ground.on_all(len(ground.nodes), command))
-
-
 def examine_nodes(ground: NodeAccess, folder: Path) -> list[CheckResult]:
     """Every finding about these nodes; `folder` should be one that all of them share."""
     answers, count = ask_nodes(ground, folder), len(ground.nodes)
@@ -179,7 +173,8 @@ def examine_nodes(ground: NodeAccess, folder: Path) -> list[CheckResult]:
         ports(answers, ground.listens_at),
         gpus(answers, ground.site.gpus),
     ]
-    together = ask_ranks(ground)
+    command = [ground.python, "-m", "ddl_class.clusters.node_checks"]
+    together = ask(ground.on_all(count, command))
     if isinstance(together, str):
         by_hand = "Try by hand: " + shlex.join(ground.on_all(count, ["hostname"]))
         failed = f"{count} ranks on {count} nodes: {together}"

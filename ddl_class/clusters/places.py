@@ -12,8 +12,6 @@ with a key that they are its own. Then they are engines as any: cells, `check`, 
 limits and recovery are the same.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import subprocess
@@ -32,6 +30,7 @@ SCRIPTS = SETUP / "slurm"
 SMALL_TALK = 50_000  # bytes that nodes send in a moment without any message of MPI's
 STILL_FOR = 1.5  # seconds without more than that: nothing is under way
 CALL_LIMIT = 15  # seconds for a command on a node
+CHECK_SLURM = "ddl-teach cluster check slurm"
 # Ends what has this in its environment, on the node where it runs.
 SWEEP = (
     'for own in /proc/[0-9]*; do if grep -qsF "$0" "$own/environ"; then kill -9 "${own#/proc/}"; '
@@ -140,8 +139,7 @@ class NewJob(OwnNodes):
 
 def _new_job() -> FarNodes:
     ground = Slurm(site := read_site())
-    check = "ddl-teach cluster check slurm"
-    return NewJob("slurm", (), check, site.wait, ground)
+    return NewJob("slurm", (), CHECK_SLURM, site.wait, ground)
 
 
 def _own_nodes() -> FarNodes:
@@ -149,8 +147,7 @@ def _own_nodes() -> FarNodes:
     if not ground.nodes:
         raise Mistake('Engines(on="job") are for a notebook that runs in a batch job of Slurm\'s, '
                       'and this one does not. on="slurm" asks for a job.')  # fmt: skip
-    check = "ddl-teach cluster check slurm"
-    return OwnNodes("job", ground.nodes, check, site.wait, ground)
+    return OwnNodes("job", ground.nodes, CHECK_SLURM, site.wait, ground)
 
 
 def _hosts() -> FarNodes:

@@ -116,7 +116,11 @@ def animate(
         own = [seen[rank] for rank in range(ranks)] if seen else done.results
         messages = messages_with_bytes(done)
         numbers = rounds(messages)
-        steps = RecordedSteps(_name(shown), steps_of(messages, numbers, own), goal, error)
+        # Ours are named after their files, a learner's own as the learner did.
+        function = getattr(shown, "func", shown)
+        name = getattr(function, "__name__", type(function).__name__)
+        name = function.__module__.split(".")[-1] if name == "allreduce" else name
+        steps = RecordedSteps(name, steps_of(messages, numbers, own), goal, error)
         way = network.link if run is simulate and not network.shared else None
         return MovingPicture(film_of(done, messages, numbers, steps, own, way), steps)
 
@@ -153,13 +157,6 @@ def _held(notes: Sequence[Note], received: Sequence[int], now: int) -> np.ndarra
     """What a rank's vector held when it had what this step brought, and not yet what came next."""
     so_far = sum(1 for _ in takewhile(lambda number: number <= now, received))
     return [vector for count, vector, _ in notes if count <= so_far][-1]
-
-
-def _name(allreduce: Callable[..., Any]) -> str:
-    """Ours are named after their files, a learner's own as the learner did."""
-    function = getattr(allreduce, "func", allreduce)
-    name = getattr(function, "__name__", type(function).__name__)
-    return function.__module__.split(".")[-1] if name == "allreduce" else name
 
 
 def rounds(messages: Sequence[Arrow]) -> list[int]:
@@ -210,20 +207,15 @@ def witness(
     """Run `allreduce` on vectors of one number a chunk; returns what was seen of this rank, which
     `keep` gets at once."""
     x: np.ndarray = np.full(chunks, base_of(comm.size, dtype) ** comm.rank, dtype)
-    notes = Notes(x, comm, _file_of(allreduce))
+    plain = inspect.unwrap(getattr(allreduce, "func", allreduce))
+    code = getattr(plain, "__code__", getattr(type(plain).__call__, "__code__", None))
+    notes = Notes(x, comm, getattr(code, "co_filename", ""))  # "" of what is in no Python
     if keep is not None:
         keep(comm.rank, notes.seen)
     allreduce(RecordedComm(comm, notes), x)
     notes.take()
     notes.seen.places.append((comm.now(), ()))
     return notes.seen
-
-
-def _file_of(function: Callable[..., Any]) -> str:
-    """Where a function is written; "" of what is written in no Python."""
-    plain = inspect.unwrap(getattr(function, "func", function))
-    code = getattr(plain, "__code__", getattr(type(plain).__call__, "__code__", None))
-    return getattr(code, "co_filename", "")
 
 
 class Notes:

@@ -37,12 +37,20 @@ def meeting(comm: Comm, shared: Path | None = None) -> Iterator[Any]:
     several nodes, each with a /tmp of its own, need a folder that is `shared` by all. Afterwards
     they stay together, but for new groups the file is needed.
     """
+    from torch import distributed
+
     with contextlib.ExitStack() as stack:
         folder = ""
         if comm.rank == 0:
             made = tempfile.TemporaryDirectory(prefix="ddl-gloo-", dir=shared)
             folder = stack.enter_context(made)
-        yield _meet(comm, _told_to_all(comm, folder))
+        folder = _told_to_all(comm, folder)
+        if distributed.is_initialized():  # by an earlier program, perhaps of other ranks
+            distributed.destroy_process_group()
+        store = distributed.FileStore(f"{folder}/meeting", comm.size)
+        distributed.init_process_group("gloo", store=store, rank=comm.rank, world_size=comm.size)
+        distributed.barrier()  # until all are connected to all
+        yield store
         comm.barrier()  # the file is needed no more
 
 
@@ -52,18 +60,6 @@ def data_parallel(comm: Comm, network: Any) -> tuple[Any, Callable[[Any], None]]
 
     allreduce(comm, np.zeros(1))  # the ranks meet
     return DistributedDataParallel(network), lambda error: error.backward()
-
-
-def _meet(comm: Comm, folder: str) -> Any:
-    """Join torch's group of these ranks."""
-    from torch import distributed
-
-    if distributed.is_initialized():  # by an earlier program, perhaps of other ranks
-        distributed.destroy_process_group()
-    store = distributed.FileStore(f"{folder}/meeting", comm.size)
-    distributed.init_process_group("gloo", store=store, rank=comm.rank, world_size=comm.size)
-    distributed.barrier()  # until all are connected to all
-    return store
 
 
 def _told_to_all(comm: Comm, text: str) -> str:

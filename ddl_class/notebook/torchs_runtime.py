@@ -30,10 +30,8 @@ def gradients(
     if not dist.is_initialized():
         dist.init_process_group(torch_backend.NAME)
     (inputs, targets), last = batch, schedule.stages - 1
-    parts, own = (
-        cut(deepcopy(model), schedule.stages),
-        [stage for _, stage in schedule.held_by(comm.rank)],
-    )
+    parts = cut(deepcopy(model), schedule.stages)
+    own = [stage for _, stage in schedule.held_by(comm.rank)]
     device = torch.device(comm.device)
     stages = [PipelineStage(parts[at].to(device), at, last + 1, device) for at in own]
     with TemporaryDirectory() as folder:

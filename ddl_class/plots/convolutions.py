@@ -7,8 +7,6 @@ Winograd's error, which grows with each larger tile while there is ever less lef
 border between two colours of a map, which moves when the rates of a processor change.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
@@ -72,7 +70,7 @@ class Swept:
     crossings: Mapping[str, float | None] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, quantity: str, varied: Numbers, swept: Sweep) -> Self:
+    def of(cls, quantity: str, varied: Numbers, swept: "Sweep") -> Self:
         """What is drawn of a sweep: measured time, operations, memory, and all crossings."""
         return cls(quantity, varied, swept.panels, swept.crossings(varied))
 

@@ -114,8 +114,14 @@ def plot_consensus(
     low, high = ax.get_ylim()
     if high < 1e3 * low:
         ax.log_scale("y")
+    last = {name: distances[-1] / distances[0] for name, distances in series.items()}
+    near, far = extremes(last)
+    many = counted(max(len(distances) for distances in series.values()) - 1, "step")
+    takeaway = f"After {many} {near} leaves {_share(last[near])}, {far} {_share(last[far])}"
+    if near == far:
+        takeaway = f"After {many} {near} are {_share(last[near])} as far apart as before"
     about = "Distance of ranks from their mean, over steps"
-    return ax.finish(about, _nearest(series), legend="beside")
+    return ax.finish(about, takeaway, legend="beside")
 
 
 def plot_disagreement(simulated: Mapping[str, Points], predicted: Mapping[str, Points]) -> Picture:
@@ -138,16 +144,6 @@ def plot_disagreement(simulated: Mapping[str, Points], predicted: Mapping[str, P
     ends = [f"{apart:.2g} apart on {name}" for name, apart in each_end(largest).items()]
     takeaway = "With noise of size 1 in each step ranks end up to " + ", ".join(reversed(ends))
     return ax.finish("Distance of ranks from their mean under noise", takeaway, legend="beside")
-
-
-def _nearest(series: Series) -> str:
-    """One line that names the series that ends nearest, and the one that ends furthest."""
-    last = {name: distances[-1] / distances[0] for name, distances in series.items()}
-    near, far = extremes(last)
-    steps = counted(max(len(distances) for distances in series.values()) - 1, "step")
-    if near == far:
-        return f"After {steps} {near} are {_share(last[near])} as far apart as before"
-    return f"After {steps} {near} leaves {_share(last[near])}, {far} {_share(last[far])}"
 
 
 def _share(part: float) -> str:

@@ -7,7 +7,6 @@ rung is what waiting for all costs.
 
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
-from typing import Any
 
 import numpy as np
 
@@ -52,10 +51,24 @@ def plot_search(
     spent = progress(records, now, planned)
     drawing = Drawing(WIDTH, HEIGHT, f"{takeaway}. {spent}.")
     drawing.text(14, 24, takeaway, font_size=16, font_weight="bold")
-    _draw_bar(drawing, spent, _steps(records) / planned if planned else None)
+    if planned:
+        part = _steps(records) / planned
+        drawing.rect(14, 40, 300, 16, fill="#eeeeee", stroke="#999999", rx=3)
+        drawing.rect(14, 40, 300 * min(part, 1.0), 16, fill="#4477aa", rx=3)
+        drawing.text(324, 53, f"{part:.0%}", font_weight="bold")
+    drawing.text(378 if planned else 14, 53, spent)
     if best is not None:
-        drawing.text(14, 80, f"Trial {best.trial}: {_in_words(best.settings)}")
-    _draw_legend(drawing, {record.decision for record in records})
+        settings = ", ".join(
+            f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"
+            for name, value in best.settings.items()
+        )
+        drawing.text(14, 80, f"Trial {best.trial}: {settings}")
+    x, there = 14.0, {record.decision for record in records}
+    for name, (colour, label) in DECISIONS.items():
+        if name in there:
+            drawing.rect(x, 96, 14, 14, fill=colour)
+            drawing.text(x + 20, 108, label)
+            x += 44 + DIGIT * len(label)
     _draw_losses(drawing, trials, None if best is None else best.trial)
     _draw_workers(drawing, records, now)
     return drawing
@@ -94,32 +107,8 @@ def progress(records: Sequence[Record], now: float, planned: int | None = None) 
     return ", ".join(phrases)
 
 
-def _in_words(settings: Mapping[str, Any]) -> str:
-    return ", ".join(
-        f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"
-        for name, value in settings.items()
-    )
-
-
 def _steps(records: Sequence[Record]) -> int:
     return sum(record.steps for record in records if record.loss is not None)
-
-
-def _draw_bar(drawing: Drawing, words: str, part: float | None) -> None:
-    if part is not None:
-        drawing.rect(14, 40, 300, 16, fill="#eeeeee", stroke="#999999", rx=3)
-        drawing.rect(14, 40, 300 * min(part, 1.0), 16, fill="#4477aa", rx=3)
-        drawing.text(324, 53, f"{part:.0%}", font_weight="bold")
-    drawing.text(14 if part is None else 378, 53, words)
-
-
-def _draw_legend(drawing: Drawing, there: set[str]) -> None:
-    x = 14.0
-    for name, (colour, label) in DECISIONS.items():
-        if name in there:
-            drawing.rect(x, 96, 14, 14, fill=colour)
-            drawing.text(x + 20, 108, label)
-            x += 44 + DIGIT * len(label)
 
 
 def _draw_losses(
@@ -145,23 +134,20 @@ def _draw_losses(
     order = [*DECISIONS]
     for trial in sorted(lines, key=lambda trial: order.index(trials[trial][-1].decision)):
         places = [(x(at), y(loss)) for at, loss in lines[trial]]
-        _draw_line(drawing, places, trials[trial][-1].decision)
+        decision = trials[trial][-1].decision
+        colour, _ = DECISIONS[decision]
+        width, radius = (3.2, 4.5) if decision == "best" else (1.4, 2.4)
+        drawing.line(places, stroke=colour, stroke_width=width)
+        for place in places:
+            drawing.circle(*place, radius, fill=colour)
+        if decision == "crashed":
+            _cross(drawing, *places[-1], 5.0)
     if best is not None:
         at, loss = min(lines[best], key=lambda point: point[1])
         left = x(at) > sum(LINES) / 2
         look: Look = {"stroke": "white", "stroke_width": 4, "paint_order": "stroke"}
         look |= {"font_weight": "bold", "text_anchor": "end" if left else "start"}
         drawing.text(x(at) + (-9 if left else 9), y(loss) + 17, f"trial {best}", **look)
-
-
-def _draw_line(drawing: Drawing, places: Sequence[tuple[float, float]], decision: str) -> None:
-    colour, _ = DECISIONS[decision]
-    best = decision == "best"
-    drawing.line(places, stroke=colour, stroke_width=3.2 if best else 1.4)
-    for place in places:
-        drawing.circle(*place, 4.5 if best else 2.4, fill=colour)
-    if decision == "crashed":
-        _cross(drawing, *places[-1], 5.0)
 
 
 def _across(steps: np.ndarray, several: bool) -> tuple[Scale, np.ndarray]:
@@ -206,21 +192,16 @@ def _draw_workers(drawing: Drawing, records: Sequence[Record], now: float) -> No
     WORKERS.mark_left(drawing, [(middles[worker], f"{worker}") for worker in named])
     for record in records:
         begin, end = x(record.start), x(now if record.end is None else record.end)
-        _draw_box(drawing, record, begin, end, middles[record.worker], min(0.82 * high, 26.0))
-
-
-def _draw_box(
-    drawing: Drawing, record: Record, begin: float, end: float, middle: float, high: float
-) -> None:
-    colour, _ = DECISIONS[record.decision]
-    wide, words = max(end - begin, 0.6), f"{record.trial}"
-    edge: Look = {"stroke": "white", "stroke_width": 0.8}
-    drawing.rect(begin, middle - high / 2, wide, high, fill=colour, **edge)
-    if wide > DIGIT * len(words) + 3 and high > 11:
-        look: Look = {"fill": ink_on(colour), "font_size": 11, "text_anchor": "middle"}
-        drawing.text(begin + wide / 2, middle + 4, words, **look)
-    if record.decision == "crashed":
-        _cross(drawing, end, middle, min(5.0, high / 2))
+        wide, tall = max(end - begin, 0.6), min(0.82 * high, 26.0)
+        middle, words = middles[record.worker], f"{record.trial}"
+        colour, _ = DECISIONS[record.decision]
+        edge: Look = {"stroke": "white", "stroke_width": 0.8}
+        drawing.rect(begin, middle - tall / 2, wide, tall, fill=colour, **edge)
+        if wide > DIGIT * len(words) + 3 and tall > 11:
+            look: Look = {"fill": ink_on(colour), "font_size": 11, "text_anchor": "middle"}
+            drawing.text(begin + wide / 2, middle + 4, words, **look)
+        if record.decision == "crashed":
+            _cross(drawing, end, middle, min(5.0, tall / 2))
 
 
 def _round_numbers(most: float) -> np.ndarray:

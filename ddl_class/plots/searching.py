@@ -20,7 +20,6 @@ from ddl_class.plots.frame import (
     BRIGHT,
     Curves,
     Numbers,
-    Plane,
     Series,
     each_end,
     extremes,
@@ -136,7 +135,13 @@ def plot_population(
     axes = panels(9.5, 3.8, columns=2)
     seen = np.where(np.isinf(lost), np.nan, lost)  # a member that crashed has no loss
     for ax, label, rows in zip(axes, ("loss", "rate"), (seen, settings), strict=True):
-        _descend(ax, rows, came_from, line)
+        # Each member goes on from what its parent had; the line of the best lies above.
+        for (generation, member), parent in np.ndenumerate(came_from[1:]):
+            look = LOOKS["goes on" if parent == member else "goes on from a winner's state"]
+            ends = rows[generation, parent], rows[generation + 1, member]
+            ax.plot((generation, generation + 1), ends, **look)
+        ax.plot(rows, ".", color="#999999", markersize=4)
+        ax.plot([row[member] for row, member in zip(rows, line, strict=True)], **BEST)
         ax.set(xlabel="generation", ylabel=label)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         ax.grid(True)
@@ -149,16 +154,6 @@ def plot_population(
     descend = f"All {len(alive)} members descend from {len({*alive.tolist()})} of the first"
     takeaway = f"{descend}; the best's rate {way} {last:.3g}"
     return axes[0].finish_all("Losses and rate of a population over its generations", takeaway)
-
-
-def _descend(ax: Plane, rows: np.ndarray, parents: np.ndarray, line: Sequence[int]) -> None:
-    """Each member goes on from what its parent had; the line of the best lies above."""
-    for (generation, member), parent in np.ndenumerate(parents[1:]):
-        look = LOOKS["goes on" if parent == member else "goes on from a winner's state"]
-        ends = rows[generation, parent], rows[generation + 1, member]
-        ax.plot((generation, generation + 1), ends, **look)
-    ax.plot(rows, ".", color="#999999", markersize=4)
-    ax.plot([row[member] for row, member in zip(rows, line, strict=True)], **BEST)
 
 
 def plot_consolidated(accuracies: Series) -> Picture:
@@ -196,7 +191,16 @@ def plot_cell(operations: Mapping[str, str], living: Collection[str]) -> Picture
     last = max(int(edge.split("-")[1]) for edge in operations)
     drawn = {edge: name for edge, name in operations.items() if name != "none"}
     for edge, name in drawn.items():
-        _draw_arc(ax, edge, name, INK if edge in living else PALE)
+        start, end = map(int, edge.split("-"))
+        reach, ink = end - start, INK if edge in living else PALE
+        # The end of an arc is a little left of the middle, so that arrows do not meet.
+        ends = (start + PLACE * 0.6, PLACE), (end - PLACE * 0.6, PLACE)
+        look: Look = {"arrowstyle": "-|>", "mutation_scale": 13, "linewidth": 1.6, "color": ink}
+        bend = f"arc3,rad={-0.28 - 0.1 * reach}"
+        ax.add_patch(FancyArrowPatch(*ends, connectionstyle=bend, **look))
+        box = {"facecolor": "white", "edgecolor": ink, "boxstyle": "round,pad=0.25"}
+        height = PLACE + (0.14 + 0.05 * reach) * reach
+        ax.write((start + end) / 2, height, name, color=ink, bbox=box, fontsize=9)
     for place in range(last + 1):
         corner = place - PLACE, -PLACE
         ax.round_box(*corner, 2 * PLACE, 2 * PLACE, 0.05, facecolor=INK)
@@ -213,19 +217,6 @@ def plot_cell(operations: Mapping[str, str], living: Collection[str]) -> Picture
     edges = ", ".join(f"{edge} {name}{dead[edge]}" for edge, name in drawn.items())
     more = f"{edges or 'No operation'}."
     return ax.finish(f"A cell of {last + 1} places", takeaway, grid="", more=more)
-
-
-def _draw_arc(ax: Plane, edge: str, name: str, ink: str) -> None:
-    start, end = map(int, edge.split("-"))
-    reach = end - start
-    # The end of an arc is a little left of the middle, so that arrows do not meet.
-    ends = (start + PLACE * 0.6, PLACE), (end - PLACE * 0.6, PLACE)
-    look: Look = {"arrowstyle": "-|>", "mutation_scale": 13, "linewidth": 1.6, "color": ink}
-    bend = f"arc3,rad={-0.28 - 0.1 * reach}"
-    ax.add_patch(FancyArrowPatch(*ends, connectionstyle=bend, **look))
-    box = {"facecolor": "white", "edgecolor": ink, "boxstyle": "round,pad=0.25"}
-    height = PLACE + (0.14 + 0.05 * reach) * reach
-    ax.write((start + end) / 2, height, name, color=ink, bbox=box, fontsize=9)
 
 
 def plot_architectures(clouds: Mapping[str, Points], front: Points, price: str) -> Picture:

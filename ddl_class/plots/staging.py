@@ -185,7 +185,12 @@ def plot_copies(timeline: Spans, *, title: str | None = None) -> Picture:
     """Draw a run on few ranks: kernels, copies and messages, until the last of these has come, a
     row for each thing that a rank and its device do. Chunks of one message are numbered; copies
     that end after their rank's program, which waits for none of them, are hatched."""
-    bars = _bars(timeline)
+    of_kinds = {
+        (rank, kind): sorted((span[2], span[3]) for span in timeline.of(rank) if span[1] == kind)
+        for rank in range(timeline.ranks)
+        for kind in STREAM_COLOURS
+    }
+    bars = {row: spans for row, spans in of_kinds.items() if spans}
     need(bars, "no kernel, copy or message is on this timeline: was trace=False?")
     moving = [span for (_, kind), spans in bars.items() if kind in STAGES for span in spans]
     # A kernel that goes on behind the last copy is cut off: the message is what is looked at.
@@ -230,13 +235,3 @@ def busy_at_once(spans: Sequence[tuple[float, float]]) -> float:
         total += (moment - before) * (active > 1)
         active, before = active + change, moment
     return total
-
-
-def _bars(timeline: Spans) -> dict[tuple[int, str], list[tuple[float, float]]]:
-    """The spans of each rank and kind, in the order in which a message passes them."""
-    bars = {
-        (rank, kind): sorted((span[2], span[3]) for span in timeline.of(rank) if span[1] == kind)
-        for rank in range(timeline.ranks)
-        for kind in STREAM_COLOURS
-    }
-    return {row: spans for row, spans in bars.items() if spans}

@@ -134,8 +134,15 @@ def in_words(steps: RecordedSteps) -> list[str]:
     vector = counted(steps.chunks, "chunk")
     words = [f"Before: each of {steps.ranks} ranks holds its own vector of {vector}."]
     for number, step in enumerate(steps.steps[1:], 1):
-        sent, held = sent_text(step.messages), _held_text(step.held)
-        words.append(f"Step {number} of {len(steps.steps) - 1}: {sent}. {held}")
+        finished = (step.held == 1).all(axis=2).sum()
+        words.append(
+            f"Step {number} of {len(steps.steps) - 1}: {sent_text(step.messages)}. "
+            f"{finished} of {steps.ranks * steps.chunks} chunks are finished."
+        )
+        wrong = np.argwhere(((step.held > 1) | (step.held < 0)).any(axis=2))
+        if len(wrong):
+            more = f", and {len(wrong) - 1} more are wrong" if len(wrong) > 1 else ""
+            words[-1] += f" But {_mistake(step.held, *wrong[0])}{more}."
     return words
 
 
@@ -147,13 +154,3 @@ def sent_text(messages: Sequence[Any]) -> str:
     pairs = [f"rank {message.source} to rank {message.dest}" for message in messages]
     sent = ", ".join([f"{counted(len(messages), 'message')} of {size}", *pairs[:MOST_NAMED]])
     return sent + (f" and {len(pairs) - MOST_NAMED} more" if len(pairs) > MOST_NAMED else "")
-
-
-def _held_text(held: np.ndarray) -> str:
-    finished = (held == 1).all(axis=2).sum()
-    text = f"{finished} of {held.shape[0] * held.shape[1]} chunks are finished."
-    wrong = np.argwhere(((held > 1) | (held < 0)).any(axis=2))
-    if len(wrong):
-        more = f", and {len(wrong) - 1} more are wrong" if len(wrong) > 1 else ""
-        text += f" But {_mistake(held, *wrong[0])}{more}."
-    return text

@@ -142,8 +142,11 @@ def plot_operation_graph(
     level = levels(predecessors)
     place = _places(predecessors, level)
     ax = plane("", "level (steps)", min(1.4 + 0.62 * level.max(), 7.5))
-    chain = _longest_chain(predecessors, level)
-    steps = set(pairwise(chain))
+    # The longest chain: down from the highest level, always to an operation of the one below.
+    chain = [int(level.argmax())]
+    while predecessors[chain[-1]]:
+        chain.append(max(predecessors[chain[-1]], key=lambda node: level[node]))
+    steps = set(pairwise(chain[::-1]))
     arrows = [(before, node) for node, group in enumerate(predecessors) for before in group]
     for chosen, colour, width in ((False, ARROWS, 1.0), (True, CHAIN, 2.2)):
         lines = [(place[a], place[b]) for a, b in arrows if ((a, b) in steps) == chosen]
@@ -186,14 +189,6 @@ def _places(predecessors: Sequence[Sequence[int]], level: np.ndarray) -> np.ndar
         order = row[np.argsort(np.array(wanted), kind="stable")]
         across[order] = (np.arange(len(row)) + 0.5) / len(row)
     return np.stack([across, level], axis=1)
-
-
-def _longest_chain(predecessors: Sequence[Sequence[int]], level: np.ndarray) -> list[int]:
-    """Down from an operation of the highest level, always to one of the level below."""
-    chain = [int(level.argmax())]
-    while predecessors[chain[-1]]:
-        chain.append(max(predecessors[chain[-1]], key=lambda node: level[node]))
-    return chain[::-1]
 
 
 MOST_PROCESSORS = 64

@@ -80,7 +80,10 @@ def accounts(recording: Recording, rules: Mapping[str, Rule]) -> tuple[Operation
     for place in kept:
         recorded = recording.operations[place]
         call = recorded.call
-        counted = _cost(call, rules)
+        # The rule of the operation, or of the one that it does in place; without numbers no cost.
+        rule = rules.get(call.operation) or rules.get(call.operation.removesuffix("_"))
+        empty = any(tensor.elements == 0 for tensor in (*call.outputs, *call.inputs))
+        counted = rule and (OperationCost() if empty else rule(call))
         cost = counted or OperationCost()
         into, of_parameters = _gradients(recorded, cost, place in makers)
         first = {
@@ -137,14 +140,6 @@ def _senders(
             for value in wanting:
                 uses[value.storage, value.maker].append(value)
     return uses, makers
-
-
-def _cost(call: Call, rules: Mapping[str, Rule]) -> OperationCost | None:
-    """The cost by the rule of the operation, or of the one that it does in place. None if there is
-    no rule; no cost if there are no numbers."""
-    rule = rules.get(call.operation) or rules.get(call.operation.removesuffix("_"))
-    empty = any(tensor.elements == 0 for tensor in (*call.outputs, *call.inputs))
-    return OperationCost() if rule and empty else rule(call) if rule else None
 
 
 def _forward(call: Call, cost: OperationCost) -> Pass:
@@ -208,11 +203,15 @@ def _layers(operations: tuple[Operation, ...]) -> tuple[LayerCosts, ...]:
         own = [operations[place] for place in places]
         of_inputs = [part for each in own for part in (each.gradient_sum, each.input_gradient)]
         of_parameters = [each.parameter_gradient for each in own]
+        outside = (operation for place, operation in enumerate(operations) if place not in places)
+        read = {needed for operation in outside for needed in operation.needs}
+        # The last whose result another layer reads, or the last of all.
+        last = max((place for place in places if place in read), default=places[-1])
         layers.append(
             LayerCosts(
                 name=name,
                 kind=own[0].kind,
-                output=_result(operations, places).output,
+                output=operations[last].output,
                 forward=total(
                     [each.forward for each in own], forward_chain(operations, {*places})
                 ),
@@ -224,13 +223,6 @@ def _layers(operations: tuple[Operation, ...]) -> tuple[LayerCosts, ...]:
             )
         )
     return tuple(layers)
-
-
-def _result(operations: tuple[Operation, ...], places: list[int]) -> Operation:
-    """The last of a layer's operations whose result another layer reads, or the last of all."""
-    outside = (operation for place, operation in enumerate(operations) if place not in places)
-    read = {needed for operation in outside for needed in operation.needs}
-    return operations[max((place for place in places if place in read), default=places[-1])]
 
 
 def forward_chain(operations: Sequence[Operation], among: Collection[int] | None = None) -> int:

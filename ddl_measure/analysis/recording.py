@@ -123,7 +123,9 @@ def record(
         with mode, torch.enable_grad():
             outputs = recorder.run(*leaves)
     except (*DATA_DEPENDENT, NotImplementedError) as error:
-        raise NotTraceable(_story_of_node(network, recorder.node, error)) from error
+        lines = own_lines(recorder.node)
+        place = at(*lines[-1]) if lines else f": the graph ends at {recorder.node.target}"
+        raise NotTraceable(f"{network}{place}\n{_reason(error)}") from error
     made = map(storage_of, _tensors(outputs))
     results = frozenset(recorder.writer[storage] for storage in made if storage in recorder.writer)
     if not results:  # they are inside an object that torch can't look into
@@ -216,7 +218,9 @@ class Recorder(fx.Interpreter):
             tuple(self._value(value) for value in made),
         )
         *_, layer = [("", ""), *node.meta.get("nn_module_stack", {}).values()]  # the innermost one
-        self.operations.append(Recorded(node.name, layer, _line(node), call, bool(written), saved))
+        places = own_lines(node)
+        line = f"{os.path.basename(places[-1][0])}, line {places[-1][1]}" if places else ""
+        self.operations.append(Recorded(node.name, layer, line, call, bool(written), saved))
         return result
 
     def _value(self, tensor: torch.Tensor) -> Value:
@@ -232,13 +236,6 @@ class Recorder(fx.Interpreter):
             tensor.storage_offset(),
             tuple(tensor.stride()),
         )
-
-
-def _line(node: fx.Node) -> str:
-    """The file and line where a node was made, outside of torch's own code; empty if there is
-    none."""
-    places = own_lines(node)
-    return f"{os.path.basename(places[-1][0])}, line {places[-1][1]}" if places else ""
 
 
 def storage_of(tensor: torch.Tensor) -> int:
@@ -300,13 +297,6 @@ def _enter(name: str, module: nn.Module, _: Any) -> None:
 def _leave(*_: Any) -> None:
     stack = get_current_meta()["nn_module_stack"]
     stack.pop(next(reversed(stack)))
-
-
-def _story_of_node(network: str, node: fx.Node, error: Exception) -> str:
-    """Why an operation that is in the graph can't be run on shapes, and where it stands."""
-    lines = own_lines(node)
-    place = at(*lines[-1]) if lines else f": the graph ends at {node.target}"
-    return f"{network}{place}\n{_reason(error)}"
 
 
 def own_lines(node: fx.Node) -> list[tuple[str, int]]:

@@ -70,10 +70,8 @@ def all_ranks(case: Case) -> Iterator[Finding]:
 
 def batches(case: Case) -> Iterator[Finding]:
     """A step must be the same work for all; under weak scaling, the same work for each rank."""
-    scaling, known = (
-        case.claim.scaling,
-        [each for each in case.everybody if each.batch is not None],
-    )
+    scaling = case.claim.scaling
+    known = [each for each in case.everybody if each.batch is not None]
     if case.to_target or len(known) < 2:
         return
     differ = len({each.batch for each in known}) > 1

@@ -45,8 +45,11 @@ def load(path: Path | str) -> Report:
 
 
 def to_json(report: Report) -> str:
-    """A report as text."""
-    return _written({MARK: FORMAT, **_plain(report, "report")}) + "\n"
+    """A report as JSON with one line for each part; lists of numbers and words are folded."""
+    plain = {MARK: FORMAT, **_plain(report, "report")}
+    text = json.dumps(plain, indent=2, ensure_ascii=False)
+    fold = partial(textwrap.fill, width=64, subsequent_indent=" " * 10, break_on_hyphens=False)
+    return SHORT.sub(lambda match: f"[{fold(' '.join(match[0][1:-1].split()))}]", text) + "\n"
 
 
 def from_json(text: str) -> Report:
@@ -136,10 +139,3 @@ def _read_fields(value: Any, kind: type, where: str) -> Any:
 
 def _no_constant(name: str) -> None:
     raise ValueError(f'{name} is no number that was measured; write "{NEVER}" for what never came')
-
-
-def _written(plain: Any) -> str:
-    """JSON with one line for each part; lists of numbers and words are folded."""
-    text = json.dumps(plain, indent=2, ensure_ascii=False)
-    fold = partial(textwrap.fill, width=64, subsequent_indent=" " * 10, break_on_hyphens=False)
-    return SHORT.sub(lambda match: f"[{fold(' '.join(match[0][1:-1].split()))}]", text)

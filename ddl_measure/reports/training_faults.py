@@ -51,7 +51,13 @@ def accuracy(case: Case) -> Iterator[Finding]:
     if (learning or other_answers) and case.claim.quantity not in ("accuracy", "loss"):
         yield from _learnt(case)
     for entry in case.everybody:
-        yield from _judged(case, entry)
+        judging = {series.quantity for series in entry.series or () if series.split}
+        # The loss on what is learnt is what training watches: a fault where a claim is made of it.
+        for quantity in sorted(judging - ({"loss"} - {case.claim.quantity}), key=str):
+            splits = {series.split for series in find(entry, quantity) if series.split}
+            if HELD_OUT not in splits:
+                listed = " and ".join(sorted(splits))
+                yield finding("not_held_out", place_of(entry), quantity=quantity, splits=listed)
     yield from _worse(case)
 
 
@@ -116,16 +122,6 @@ def _twin(first: Entry, other: Entry) -> bool:
     alike = first.machine == other.machine and first.ranks == other.ranks
     switches = [(entry.settings, entry.batch, entry.shape) for entry in (first, other)]
     return alike and switches[0] != switches[1]
-
-
-def _judged(case: Case, entry: Entry) -> Iterator[Finding]:
-    judging = {series.quantity for series in entry.series or () if series.split}
-    # The loss on what is learnt is what training watches: a fault where a claim is made of it.
-    for quantity in sorted(judging - ({"loss"} - {case.claim.quantity}), key=str):
-        splits = {series.split for series in find(entry, quantity) if series.split}
-        if HELD_OUT not in splits:
-            listed = " and ".join(sorted(splits))
-            yield finding("not_held_out", place_of(entry), quantity=quantity, splits=listed)
 
 
 def _worse(case: Case) -> Iterator[Finding]:

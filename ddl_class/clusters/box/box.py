@@ -10,12 +10,11 @@ reached from outside by network, and it reaches nobody: its network has no way o
         print(box.counters()["node0"].sent_bytes, run.ledger[0].bytes_sent)
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -23,7 +22,8 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from textwrap import shorten
+from typing import Any, Self
 
 from ddl_class.clusters.box import head, links, plan, slurm
 from ddl_class.clusters.box.links import Cable, Counters, describe
@@ -97,7 +97,7 @@ class Box(contextlib.AbstractContextManager["Box"]):
         cls, nodes: int = 4, rate: str = "100mbit", delay: str = "0ms", *, name: str = plan.USUAL,
         switch: str = "auto", share: Sequence[str] = (), stay: bool = False,
         with_slurm: bool = False,
-    ) -> Box:  # fmt: skip
+    ) -> Self:  # fmt: skip
         """Make a box. A message from node to node is `delay` under way.
 
         It goes when it is told to or when this process ends, however that ends; if it shall
@@ -162,7 +162,7 @@ class Box(contextlib.AbstractContextManager["Box"]):
         return box
 
     @classmethod
-    def seen(cls, name: str = plan.USUAL) -> Box | None:
+    def seen(cls, name: str = plan.USUAL) -> Self | None:
         """This checkout's box of that name, if it is up."""
         plan.check_ours(folder := plan.path_of(name))
         if (state := plan.read_state(folder)) is None:
@@ -171,7 +171,7 @@ class Box(contextlib.AbstractContextManager["Box"]):
         return cls(hosts, **state) if hosts.alive else None
 
     @classmethod
-    def find(cls, name: str = plan.USUAL) -> Box:
+    def find(cls, name: str = plan.USUAL) -> Self:
         if (box := cls.seen(name)) is None:
             there = "".join(
                 f"\nThe course in {course} has one of that name, whose nodes run that code."
@@ -308,7 +308,8 @@ class Box(contextlib.AbstractContextManager["Box"]):
             yield
             self.changes.pop(node, None)
             if what:
-                self.changes[node] = plan.change_now(what)
+                command = shorten(shlex.join(sys.argv), 60)
+                self.changes[node] = Change(what, time.time(), os.getpid(), command)
             self.save()
 
     def _look(self) -> None:

@@ -13,7 +13,6 @@ import hashlib
 import json
 import os
 import re
-import shlex
 import shutil
 import stat
 import subprocess
@@ -22,7 +21,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from textwrap import shorten
 from typing import Any
 
 from ddl_class.clusters.box import links
@@ -147,11 +145,6 @@ class Change:
     def __str__(self) -> str:
         when = time.strftime("%H:%M:%S", time.localtime(self.when))
         return f"since {when}, by process {self.process} ({self.command})"
-
-
-def change_now(what: str) -> Change:
-    """One by this process."""
-    return Change(what, time.time(), os.getpid(), shorten(shlex.join(sys.argv), 60))
 
 
 def others(name: str) -> list[str]:
