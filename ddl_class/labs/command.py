@@ -11,7 +11,6 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ddl_class.clusters.box.box import Box
 from ddl_class.commands.mistake import Mistake
@@ -29,9 +28,6 @@ from ddl_runtime.launcher.mpiexec import (
     mpiexec_path,
 )
 from ddl_runtime.records.whole_file import write_whole
-
-if TYPE_CHECKING:
-    from ddl_class.grading.lab_book import LabBook
 
 LABS = Path(__file__).resolve().parents[2] / "labs"
 UNLIKE = (  # what checkers stumble over where anything may stand
@@ -165,7 +161,11 @@ def mark(options: argparse.Namespace) -> int:
     """Mark the folders that were handed in, and print the marks; return the exit status."""
     rows: list[list[str]] = []
     status = 0
-    book = _book(options)
+    book = None  # where the points are to be kept beside those of notebooks
+    if options.grades is not None:
+        from ddl_class.grading.lab_book import LabBook  # nbgrader is seconds away
+
+        book = LabBook(options.grades, options.folders, [*lab_folders()])
     for folder in options.folders:
         name = _harmless(str(folder))
         try:
@@ -192,15 +192,6 @@ def mark(options: argparse.Namespace) -> int:
         csv.writer(table).writerows([["folder", "lab", "points", "of", "why"], *rows])
         write_whole(options.csv, table.getvalue())
     return status
-
-
-def _book(options: argparse.Namespace) -> "LabBook | None":
-    """Where the points are to be kept beside those of notebooks."""
-    if options.grades is None:
-        return None
-    from ddl_class.grading.lab_book import LabBook  # nbgrader is seconds away
-
-    return LabBook(options.grades, options.folders, [*lab_folders()])
 
 
 def _harmless(text: str) -> str:
