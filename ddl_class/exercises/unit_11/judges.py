@@ -62,8 +62,8 @@ def judge_gradients(attempt: Attempt) -> None:
         given = [([layer[rank] for layer in layers],) for rank in range(count)]
         setting, outcome = run_ranks(attempt, GRADIENTS, given, sizes=sizes)
         for rank, (left,) in enumerate(outcome.arguments):
-            if not isinstance(left, list) or len(left) != 3:
-                raise Wrong(GRADIENTS("places", setting=setting))
+            in_place = isinstance(left, list) and len(left) == 3
+            GRADIENTS.refuse_if({"setting": setting}, places=not in_place)
             for place, (layer, result) in enumerate(zip(layers, left, strict=True)):
                 described = f"{setting}, gradients[{place}] of rank {rank}"
                 _judge_own_part(result, layer.mean(axis=0), layer[rank], rank, count, described)
