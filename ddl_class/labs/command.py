@@ -19,14 +19,7 @@ from ddl_class.labs.hand_in import MEASURED, Lab, prepare, read_answers, text_of
 from ddl_class.labs.marking import Contradiction, Mark
 from ddl_class.labs.options import words_of
 from ddl_runtime.diagnosis.deadlock import DiagnosedError
-from ddl_runtime.launcher.mpiexec import (
-    DETECTOR,
-    fault_tolerance,
-    mpi_command,
-    mpi_environment,
-    mpi_family,
-    mpiexec_path,
-)
+from ddl_runtime.launcher import mpiexec
 from ddl_runtime.records.whole_file import write_whole
 
 LABS = Path(__file__).resolve().parents[2] / "labs"
@@ -135,7 +128,7 @@ def run(options: argparse.Namespace) -> int:
     if options.begin:
         start = [sys.executable]
     elif options.box:
-        box, mpiexec = Box.find(options.box), mpiexec_path()
+        box, path = Box.find(options.box), mpiexec.mpiexec_path()
         # Nodes have a /tmp of their own: what is written there goes with the box.
         with tempfile.NamedTemporaryFile(dir=options.out) as file:
             if box.hosts.run("node0", ["test", "-e", file.name]).returncode:
@@ -143,17 +136,17 @@ def run(options: argparse.Namespace) -> int:
                     f"the nodes do not see {options.out}. Take another --out, or make the box "
                     f"with --share {options.out}"
                 )
-        family = mpi_family(mpiexec)
-        start = [*box.mpi_words(options.ranks, str(mpiexec), family), box.python]
+        family = mpiexec.mpi_family(path)
+        start = [*box.mpi_words(options.ranks, str(path), family), box.python]
     else:
-        start = [*mpi_command(options.ranks), sys.executable]
-    environment = mpi_environment()
+        start = [*mpiexec.mpi_command(options.ranks), sys.executable]
+    environment = mpiexec.mpi_environment()
     if options.survivors and not options.begin:
         try:
-            start[-1:-1] = fault_tolerance(mpiexec_path())
+            start[-1:-1] = mpiexec.fault_tolerance(mpiexec.mpiexec_path())
         except DiagnosedError as error:
             raise Mistake(f"{error}") from error
-        environment = DETECTOR | environment
+        environment = mpiexec.DETECTOR | environment
     os.execvpe(start[0], [*start, *program], environment)
 
 
