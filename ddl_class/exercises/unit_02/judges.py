@@ -54,7 +54,9 @@ def judge_program(attempt: Attempt) -> None:
         try:
             values, seconds = carried_out(steps, sums, pixels.tolist(), weights.tolist())
         except BadStep as bad:
-            why = PROGRAM.first({"name": bad.name}, **{bad.reason: True})
+            reasons = "unreadable", "no_pixel", "two_pixels", "unknown"
+            so = {reason: bad.reason == reason for reason in reasons}
+            why = PROGRAM.first({"name": bad.name}, **so)
             raise Wrong(PROGRAM("bad", step=bad.step, why=why)) from bad
         for place, right in enumerate(np.correlate(pixels, weights)):
             name = f"y{place}"

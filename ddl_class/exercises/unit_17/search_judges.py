@@ -211,7 +211,12 @@ def _seconds(attempt: Attempt, search: Search, number: int) -> float:
         outcome = race(next_job, search)
     except WrongJob as refused:
         what, trial = refused.args
-        RACE.refuse_if({"search": named, "trial": trial}, **{what: True})
+        RACE.refuse_if(
+            {"search": named, "trial": trial},
+            again=what == "again",
+            done=what == "done",
+            unknown=what == "unknown",
+        )
     RACE.refuse_if(
         {"search": named, "jobs": len(outcome.jobs)},
         stopped=np.isinf(outcome.seconds) and len(outcome.jobs) < 4 * 81,
