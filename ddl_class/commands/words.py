@@ -79,7 +79,8 @@ def add_words(parser: argparse.ArgumentParser, words: Iterable[str]) -> None:
         elif "|" in value:
             how["choices"] = value.split("|")
         else:
-            how |= {"metavar": value, "type": _kind(value)}
+            is_path = re.fullmatch(r"FILE|FOLDER|\w+\.\w+", value)
+            how |= {"metavar": value, "type": Path if is_path else KINDS.get(value, str)}
         if default == "?":
             how["required"] = True
         elif default:
@@ -116,12 +117,6 @@ KINDS: dict[str, Callable[[str], Any]] = {
     "NUMBER": _above_zero(float, "a positive number"),
     "COUNT": int,
 }
-
-
-def _kind(value: str) -> Callable[[str], Any]:
-    if re.fullmatch(r"FILE|FOLDER|\w+\.\w+", value):
-        return Path
-    return KINDS.get(value, str)
 
 
 def _call(act: str, options: argparse.Namespace) -> int:

@@ -15,8 +15,6 @@ What to look at: seconds *and* epochs to the target: which of the two has a team
 often it looked: the clock runs until the last look.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -95,12 +93,6 @@ DISCIPLINES: Mapping[str, Discipline] = MappingProxyType({"digits": DIGITS, "cod
 MakeTask = Callable[[int], Task]
 
 
-class Train(Protocol):
-    """The function that a team writes: it trains, and calls `look` on the way."""
-
-    def __call__(self, comm: Comm, make_task: MakeTask, look: Look) -> None: ...
-
-
 class Look:
     """Judges a training: `look(weights, samples)` takes the samples of all ranks so far."""
 
@@ -131,6 +123,12 @@ class Look:
         self._comm.barrier()
         self._away += self._comm.now() - came
         return bool(enough[0])
+
+
+class Train(Protocol):
+    """The function that a team writes: it trains, and calls `look` on the way."""
+
+    def __call__(self, comm: Comm, make_task: MakeTask, look: Look) -> None: ...
 
 
 def lap(comm: Comm, train: Train, discipline: str, seed: int) -> tuple[Evaluation, ...]:

@@ -104,9 +104,8 @@ def torch_and_gpu() -> str | CheckResult:
         mend = "Install a build for CUDA, as the installation page of PyTorch says for your driver"
         return warn(f"{build}, but there is a GPU", f"{mend}{observed.newest}.")
     needed = int(built.partition(".")[0])
-    if (
-        observed.cuda and needed > observed.cuda[0]
-    ):  # within a major version drivers are compatible
+    # Within a major version drivers are compatible.
+    if observed.cuda and needed > observed.cuda[0]:
         mend = f"Update the driver, or install a torch built for CUDA {observed.cuda[0]}."
         return warn(f"{build}, newer than driver {observed.version}{observed.newest}", mend)
     if not torch.cuda.is_available():

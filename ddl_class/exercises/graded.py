@@ -12,13 +12,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from ddl_class.grading.inside.notebook import (
-    AnswerFunction,
-    defines,
-    functions_checked,
-    makes,
-    unreadable,
-)
+from ddl_class.grading.inside import notebook
 from ddl_class.grading.inside.project import CLOSED_VERBS, Imports, refuse_verb
 from ddl_teach.collectives import registry
 from ddl_teach.comm import Comm
@@ -51,7 +45,7 @@ def unread(exercise: str, function: Callable[..., Any]) -> str | None:
     sources = [] if shell is None else shell.history_manager.input_hist_raw
     if shell is None or not any("check" in source for source in sources):
         return None
-    checked = functions_checked(sources).get(exercise, "")
+    checked = notebook.functions_checked(sources).get(exercise, "")
     if shell.user_ns.get(checked) is function:
         return None
     return UNREAD.format(name=getattr(function, "__name__", "its function"), exercise=exercise)
@@ -75,13 +69,13 @@ def maker(function: Callable[..., Any], allowed: Sequence[str]) -> Callable[[], 
     if not any(name in source for _, source in cells):
         return None  # whoever runs this notebook keeps no history
     # Of drafts the last counts, as it does in the kernel.
-    drafts = [cell for cell in cells if defines(cell[1], name)]
-    if drafts and (error := unreadable(drafts[-1])):
+    drafts = [cell for cell in cells if notebook.defines(cell[1], name)]
+    if drafts and (error := notebook.unreadable(drafts[-1])):
         raise Nameless(UNREADABLE.format(name=name, error=error, cell=drafts[-1][0]))
-    own = [cell for cell in cells if name in cell[1] and makes(cell, name)][-1:]
+    own = [cell for cell in cells if name in cell[1] and notebook.makes(cell, name)][-1:]
     others = [cell for cell in cells if cell not in own]
     imports = Imports(allowed, Path.cwd())
-    answer = cache(lambda: AnswerFunction.chosen(own, [others], name))
+    answer = cache(lambda: notebook.AnswerFunction.chosen(own, [others], name))
     return lambda: answer().make(imports)
 
 

@@ -11,7 +11,6 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ddl_class.clusters.box.box import Box
 from ddl_class.commands.mistake import Mistake
@@ -20,18 +19,8 @@ from ddl_class.labs.hand_in import MEASURED, Lab, prepare, read_answers, text_of
 from ddl_class.labs.marking import Contradiction, Mark
 from ddl_class.labs.options import words_of
 from ddl_runtime.diagnosis.deadlock import DiagnosedError
-from ddl_runtime.launcher.mpiexec import (
-    DETECTOR,
-    fault_tolerance,
-    mpi_command,
-    mpi_environment,
-    mpi_family,
-    mpiexec_path,
-)
+from ddl_runtime.launcher import mpiexec
 from ddl_runtime.records.whole_file import write_whole
-
-if TYPE_CHECKING:
-    from ddl_class.grading.lab_book import LabBook
 
 LABS = Path(__file__).resolve().parents[2] / "labs"
 UNLIKE = (  # what checkers stumble over where anything may stand
@@ -139,7 +128,7 @@ def run(options: argparse.Namespace) -> int:
     if options.begin:
         start = [sys.executable]
     elif options.box:
-        box, mpiexec = Box.find(options.box), mpiexec_path()
+        box, path = Box.find(options.box), mpiexec.mpiexec_path()
         # Nodes have a /tmp of their own: what is written there goes with the box.
         with tempfile.NamedTemporaryFile(dir=options.out) as file:
             if box.hosts.run("node0", ["test", "-e", file.name]).returncode:
@@ -147,17 +136,17 @@ def run(options: argparse.Namespace) -> int:
                     f"the nodes do not see {options.out}. Take another --out, or make the box "
                     f"with --share {options.out}"
                 )
-        family = mpi_family(mpiexec)
-        start = [*box.mpi_words(options.ranks, str(mpiexec), family), box.python]
+        family = mpiexec.mpi_family(path)
+        start = [*box.mpi_words(options.ranks, str(path), family), box.python]
     else:
-        start = [*mpi_command(options.ranks), sys.executable]
-    environment = mpi_environment()
+        start = [*mpiexec.mpi_command(options.ranks), sys.executable]
+    environment = mpiexec.mpi_environment()
     if options.survivors and not options.begin:
         try:
-            start[-1:-1] = fault_tolerance(mpiexec_path())
+            start[-1:-1] = mpiexec.fault_tolerance(mpiexec.mpiexec_path())
         except DiagnosedError as error:
             raise Mistake(f"{error}") from error
-        environment = DETECTOR | environment
+        environment = mpiexec.DETECTOR | environment
     os.execvpe(start[0], [*start, *program], environment)
 
 
@@ -165,7 +154,11 @@ def mark(options: argparse.Namespace) -> int:
     """Mark the folders that were handed in, and print the marks; return the exit status."""
     rows: list[list[str]] = []
     status = 0
-    book = _book(options)
+    book = None  # where the points are to be kept beside those of notebooks
+    if options.grades is not None:
+        from ddl_class.grading.lab_book import LabBook  # nbgrader is seconds away
+
+        book = LabBook(options.grades, options.folders, [*lab_folders()])
     for folder in options.folders:
         name = _harmless(str(folder))
         try:
@@ -192,15 +185,6 @@ def mark(options: argparse.Namespace) -> int:
         csv.writer(table).writerows([["folder", "lab", "points", "of", "why"], *rows])
         write_whole(options.csv, table.getvalue())
     return status
-
-
-def _book(options: argparse.Namespace) -> "LabBook | None":
-    """Where the points are to be kept beside those of notebooks."""
-    if options.grades is None:
-        return None
-    from ddl_class.grading.lab_book import LabBook  # nbgrader is seconds away
-
-    return LabBook(options.grades, options.folders, [*lab_folders()])
 
 
 def _harmless(text: str) -> str:

@@ -29,14 +29,8 @@ from pathlib import Path
 import jupytext
 import nbformat
 from nbformat import NotebookNode
+from nbgrader import preprocessors
 from nbgrader.apps import NbGraderAPI
-from nbgrader.preprocessors import (
-    CheckCellMetadata,
-    ClearHiddenTests,
-    ClearSolutions,
-    ComputeChecksums,
-    LockCells,
-)
 from traitlets.config import Config
 
 from ddl_class.commands.mistake import Mistake
@@ -74,7 +68,7 @@ def instructors(source: Path) -> NotebookNode:
             if not answer:
                 about["points"] = find_exercise(cell.metadata.name).points
             cell.metadata.nbgrader = about
-    CheckCellMetadata().preprocess(notebook, {})
+    preprocessors.CheckCellMetadata().preprocess(notebook, {})
     return notebook
 
 
@@ -98,10 +92,11 @@ def with_lines_to_order(notebook: NotebookNode) -> NotebookNode:
 
 def learners(source: Path) -> NotebookNode:
     """The notebook that is handed out: stubs in place of solutions, no hidden tests."""
-    stubs = ClearSolutions(code_stub={"python": STUB})
+    stubs = preprocessors.ClearSolutions(code_stub={"python": STUB})
+    hiding, sums = preprocessors.ClearHiddenTests(), preprocessors.ComputeChecksums()
     notebook = with_lines_to_order(instructors(source))
     try:
-        for step in (LockCells(), stubs, ClearHiddenTests(), ComputeChecksums()):
+        for step in (preprocessors.LockCells(), stubs, hiding, sums):
             notebook, _ = step.preprocess(notebook, {})
     except RuntimeError as error:
         raise Mistake(f"{source.name}: {error}") from None

@@ -93,7 +93,9 @@ def merged(mine: str, new: str) -> str:
     after: dict[str, list[NotebookNode]] = {"": []}  # own cells behind which cell of the new ones
     place = ""
     for cell in own.cells:
-        name = _name(cell, fresh, by_text)
+        grade_id = cell.metadata.get("nbgrader", {}).get("grade_id")
+        names = (name for name in (grade_id, cell.id, by_text.get(_digest(cell))) if name in fresh)
+        name = next(names, None)  # of the new cell that replaces this one
         if name is None:
             if is_own(cell):
                 after.setdefault(place, []).append(cell)
@@ -107,7 +109,12 @@ def merged(mine: str, new: str) -> str:
     cells = list(after[""])
     for cell in whole.cells:
         cells += [cell, *after.get(cell.id, ())]
-    whole.cells = _with_own_ids(cells)
+    seen: set[str] = set()
+    for cell in cells:
+        while cell.id in seen:
+            cell.id = f"{cell.id[:60]}-c"
+        seen.add(cell.id)
+    whole.cells = cells
     return release.text(whole)
 
 
@@ -121,26 +128,5 @@ def is_own(cell: NotebookNode) -> bool:
     return bool(cell.source.strip()) and not cell.id.startswith(_digest(cell))
 
 
-def _name(
-    cell: NotebookNode, fresh: dict[str, NotebookNode], by_text: dict[str, str]
-) -> str | None:
-    """The id of the new cell that replaces this one, if any."""
-    names = (
-        cell.metadata.get("nbgrader", {}).get("grade_id"),
-        cell.id,
-        by_text.get(_digest(cell)),
-    )
-    return next((name for name in names if name in fresh), None)
-
-
 def _digest(cell: NotebookNode) -> str:
     return hashlib.sha256(cell.source.encode()).hexdigest()[:12]
-
-
-def _with_own_ids(cells: list[NotebookNode]) -> list[NotebookNode]:
-    seen: set[str] = set()
-    for cell in cells:
-        while cell.id in seen:
-            cell.id = f"{cell.id[:60]}-c"
-        seen.add(cell.id)
-    return cells

@@ -128,7 +128,13 @@ def report(answers: PairedAnswers) -> str:
     lines += ["| unit | questions | before | after | gain | 95% interval |", "|---|" + "---|" * 5]
     for unit in ("all", *sorted(set(units))):
         own = (units == unit) | (unit == "all")
-        lines.append(_gain_row(unit, before[:, own], after[:, own]))
+        first, last = before[:, own], after[:, own]
+        low, high = interval(first, last)
+        ends = "too few" if learners < FEW else f"{_number(low)} to {_number(high)}"
+        ends += ": may be none" if learners >= FEW and low <= 0 <= high else ""
+        won = _number(float(gain(first.mean(), last.mean())))
+        shares = f"{first.mean():.0%} | {last.mean():.0%}"
+        lines.append(f"| {unit} | {first.shape[1]} | {shares} | {won} | {ends} |")
     lines += ["", "| question | before | after | discrimination | most chosen mistake after |"]
     lines.append("|---|" + "---|" * 4)
     for place in np.argsort(after.mean(axis=0), kind="stable"):
@@ -138,15 +144,6 @@ def report(answers: PairedAnswers) -> str:
         wrong = [row[place] for row in answers.chosen[SHEETS[1]]]
         lines.append(f"| {item.name} | {' | '.join(cells)} | {_mistake(item, wrong)} |")
     return "\n".join([*lines, "", *_limits(learners)])
-
-
-def _gain_row(unit: str, before: np.ndarray, after: np.ndarray) -> str:
-    low, high = interval(before, after)
-    ends = "too few" if len(before) < FEW else f"{_number(low)} to {_number(high)}"
-    ends += ": may be none" if len(before) >= FEW and low <= 0 <= high else ""
-    won = _number(float(gain(before.mean(), after.mean())))
-    shares = f"{before.mean():.0%} | {after.mean():.0%}"
-    return f"| {unit} | {before.shape[1]} | {shares} | {won} | {ends} |"
 
 
 def _mistake(item: BankItem, chosen: list[str]) -> str:

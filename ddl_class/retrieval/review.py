@@ -132,12 +132,9 @@ def still_open(kept: record.Record, unit: str = "") -> list[Asked]:
     return [
         (item, options)
         for item, options in shown
-        if item is not None and unit in ("", item.unit) and _same(item, options)
+        if item is not None and unit in ("", item.unit)
+        if isinstance(options, list) and sorted(map(str, options)) == sorted(item.answers)
     ]
-
-
-def _same(item: BankItem, options: object) -> bool:
-    return isinstance(options, list) and sorted(map(str, options)) == sorted(item.answers)
 
 
 def judged(item: BankItem, chosen: str) -> str:

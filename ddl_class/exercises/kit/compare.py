@@ -62,7 +62,9 @@ def compare(
     """`Wrong` unless this is right: what came, what is right, and the usual mistake. The message
     is a call, which gives something, or ends with "is" or "are"."""
     if not same(result, right):
-        words, first = why(result, usual, otherwise, same), _first_wrong(result, right)
+        words, first = why(result, usual, otherwise, same), 0
+        if isinstance(right, np.ndarray) and right.size and np.shape(result) == right.shape:
+            first = int((~np.isclose(result, right)).argmax())  # wrong number, row by row
         if not message.endswith(IS):
             message = translated("{call} gives", call=message)
         if first > 5:  # none of the numbers that would be shown
@@ -81,12 +83,6 @@ def compare(
             "{call} {mine}, and {right} is right.", call=message, mine=mine, right=theirs
         )
         raise Wrong(f"{text} {words}".rstrip())
-
-
-def _first_wrong(result: Any, right: Any) -> int:
-    """The place of the first wrong number, row by row; 0 of what has not the same shape."""
-    arrays = isinstance(right, np.ndarray) and np.shape(result) == right.shape
-    return int((~np.isclose(result, right)).argmax()) if arrays and right.size else 0
 
 
 def sentence(words: str) -> str:

@@ -5,11 +5,6 @@ gradient still descends: none of these bugs stops a program, and a falling loss 
 What finds them is a comparison with something that must be the same: another library, one rank
 instead of many, a sum, a difference quotient, a law.
 
-======== =======================================================================================
-bug      one changed line, and the part it is planted in; all of them
-suspects the right part among its wrong twins, and what a check of the learner's own finds
-======== =======================================================================================
-
 What to look at: the tests compare every part and every bug in such a way (`measure.levels`), so
 no right part is accused.
 """

@@ -220,10 +220,8 @@ def judge_schedule(attempt: Attempt) -> None:
     rows = [items(row, wanted, whole) for row in answer]
     done = [operation for row in rows for operation in row]
     known = set(range(many))
-    strange, never = (
-        [operation for operation in done if operation not in known],
-        sorted(known - set(done)),
-    )
+    strange = [operation for operation in done if operation not in known]
+    never = sorted(known - set(done))
     twice = sorted(operation for operation in set(done) if done.count(operation) > 1)
     SCHEDULE.refuse_if(
         {"last": many - 1, "strange": strange, "never": short(never), "twice": short(twice)},

@@ -60,8 +60,7 @@ def _places(answer: Any, count: int) -> list[int]:
     """What a learner's pareto returned, as places of points."""
 
     def read(place: Any) -> int:
-        if isinstance(place, bool | np.bool_):
-            raise Wrong(PARETO("mask"))
+        PARETO.refuse_if(mask=isinstance(place, bool | np.bool_))
         return range(count).index(whole(place))
 
     return items(answer, PARETO("wanted", last=count - 1), read)

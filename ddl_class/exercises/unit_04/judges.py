@@ -154,9 +154,8 @@ def judge_scaling(attempt: Attempt) -> None:
         for good in range(interval):
             _judge_good(attempt, interval, good)
         for bad, value in NOT_FINITE.items():
-            weights, gradient, scale, rate = _task(attempt.generator)
+            weights, gradient, scale, _ = task = _task(attempt.generator)
             gradient[1, 2] = value
-            task = weights, gradient, scale, rate
             result, new_scale, new_good = _scaled(attempt, *task, interval - 1, interval)
             SCALING.refuse_if(
                 {"bad": bad, "scale": scale, "new_scale": new_scale, "good": new_good},

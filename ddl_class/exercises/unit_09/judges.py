@@ -32,12 +32,11 @@ def judge_row_layer(attempt: Attempt) -> None:
         parts = np.stack(np.split(x, count, axis=1)) @ b
         call, outcome = run_ranks(attempt, OWN_ROWS, [(x, own) for own in b])
         for rank, value in enumerate(outcome.results):
-            not_none(value, EACH("wanted", call=call, rank=rank, names="x @ B"))
             firsts = x[:, :MIDDLE] @ b
             usual = OWN_ROWS.each(
                 own_part=[parts[rank]], first_columns=AnyOf([firsts.sum(axis=0)], [firsts[rank]])
             )
-            _compare(call, rank, [value], ["x @ B"], [parts.sum(axis=0)], usual)
+            _compare(call, rank, value, ["x @ B"], [parts.sum(axis=0)], usual)
         _judge_bytes(call, outcome, parts[0].nbytes, PAIR("one_sum"))
 
 
@@ -63,8 +62,7 @@ def judge_pair(attempt: Attempt) -> None:
                     [hidden.sum(axis=0) @ second[rank] + bias],
                 ),
             )
-            not_none(value, EACH("wanted", call=call, rank=rank, names="y"))
-            _compare(call, rank, [value], ["y"], [y + bias], usual)
+            _compare(call, rank, value, ["y"], [y + bias], usual)
         _judge_bytes(call, outcome, y.nbytes, PAIR("one_sum"))
 
 
@@ -134,8 +132,7 @@ def judge_block(attempt: Attempt) -> None:
                 ),
                 of_x=[y + mlp(x).sum(axis=0)],
             )  # fmt: skip
-            not_none(value, EACH("wanted", call=call, rank=rank, names="z"))
-            _compare(call, rank, [value], ["z"], [z], usual)
+            _compare(call, rank, value, ["z"], [z], usual)
         _judge_bytes(call, outcome, 2 * x.nbytes, BLOCK("two_sums"), 1.5)
 
 
@@ -196,6 +193,7 @@ def _compare(
     """Whether a rank returned the right arrays; else a mistake that gives just what it did."""
     listed = f"{len(names)} arrays: {', '.join(names)}" if len(names) > 1 else names[0]
     wanted = EACH("wanted", call=call, rank=rank, names=listed)
+    value = value if len(names) > 1 else [not_none(value, wanted)]
     result = arrays(value, names, wanted, [like.shape for like in right])
     wrong = [
         place for place, pair in enumerate(zip(result, right, strict=True)) if not SAME(*pair)

@@ -62,8 +62,8 @@ def judge_gradients(attempt: Attempt) -> None:
         given = [([layer[rank] for layer in layers],) for rank in range(count)]
         setting, outcome = run_ranks(attempt, GRADIENTS, given, sizes=sizes)
         for rank, (left,) in enumerate(outcome.arguments):
-            if not isinstance(left, list) or len(left) != 3:
-                raise Wrong(GRADIENTS("places", setting=setting))
+            in_place = isinstance(left, list) and len(left) == 3
+            GRADIENTS.refuse_if({"setting": setting}, places=not in_place)
             for place, (layer, result) in enumerate(zip(layers, left, strict=True)):
                 described = f"{setting}, gradients[{place}] of rank {rank}"
                 _judge_own_part(result, layer.mean(axis=0), layer[rank], rank, count, described)
@@ -292,7 +292,13 @@ ROOM, GOAL = 14e9, 0.535  # bytes, and seconds a step
 def judge_plan(attempt: Attempt) -> None:
     """The step fits into the room, and it is short."""
     answer = several(attempt.call(), len(LAYERS), PLAN("wanted", many=len(LAYERS)))
-    plan = [_words(words, place) for place, words in enumerate(answer)]
+    plan = []
+    for place, words in enumerate(answer):
+        plan.append(several(words, len(CHOICES), PLAN("triple", place=place)))
+        for word, (what, choices) in zip(plan[-1], CHOICES.items(), strict=True):
+            if not isinstance(word, str) or word not in choices:
+                values = {"word": word, "what": what, "choices": ", ".join(map(repr, choices))}
+                raise Wrong(PLAN("word", place=place, **values))
     step = play(plan)
     time, most = max(step.held, key=lambda moment: moment[1])
     values = {"held": most / 1e9, "room": ROOM / 1e9, "time": 1e3 * time}
@@ -302,14 +308,3 @@ def judge_plan(attempt: Attempt) -> None:
     rest = step.seconds - busy - sum(step.waits)
     lost = {"waits": 1e3 * sum(step.waits), "again": 1e3 * again, "rest": 1e3 * rest}
     judge_seconds(attempt, PLAN, step.seconds, GOAL, values | lost, too_much=most > ROOM)
-
-
-def _words(words: Any, place: int) -> tuple[str, ...]:
-    """A layer's three words."""
-    wanted = PLAN("triple", place=place)
-    chosen = several(words, len(CHOICES), wanted)
-    for word, (what, choices) in zip(chosen, CHOICES.items(), strict=True):
-        if not isinstance(word, str) or word not in choices:
-            values = {"word": word, "what": what, "choices": ", ".join(map(repr, choices))}
-            raise Wrong(PLAN("word", place=place, **values))
-    return tuple(chosen)

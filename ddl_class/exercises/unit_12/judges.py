@@ -62,7 +62,11 @@ def judge_bytes(attempt: Attempt) -> None:
             if not math.isclose(right, result, rel_tol=1e-9, abs_tol=1e-6):
                 described = ", ".join(f"{name} {value}" for name, value in job.items())
                 usual = _usual_bytes(axis, result, right, grid, job["micro_batches"])
-                if _counts_numbers(attempt):  # on one axis alone it looks like another mistake
+                # Half of what is right along every axis: it counts numbers, of two bytes each. On
+                # one axis alone that looks like another mistake.
+                mixed_job = _job(attempt.generator, MIXED)
+                halves = _four(attempt.call(MIXED, *mixed_job.values()), "numbers of bytes")
+                if np.allclose(2 * np.array(halves), bytes_of_step(MIXED, **mixed_job), rtol=1e-9):
                     usual = BYTES("numbers")
                 values = {"grid": grid, "job": described, "axis": axis, "why": usual}
                 raise Wrong(BYTES("wrong", right=right, found=result, **values))
@@ -77,13 +81,6 @@ def _job(generator: np.random.Generator, grid: tuple[int, ...]) -> dict[str, int
         "batch": grid[0] * micro_batches * int(generator.integers(1, 4)),
         "micro_batches": micro_batches,
     }
-
-
-def _counts_numbers(attempt: Attempt) -> bool:
-    """Whether what is sent along every axis is half of what is right: numbers of two bytes."""
-    job = _job(attempt.generator, MIXED)
-    counted = np.array(_four(attempt.call(MIXED, *job.values()), "numbers of bytes"))
-    return np.allclose(2 * counted, bytes_of_step(MIXED, **job), rtol=1e-9)
 
 
 def bytes_of_step(

@@ -15,8 +15,7 @@ from ddl_class.exercises.unit_13.machine import FARTHEST, RANKS, TARGET, rolls
 
 def slope(weights: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """The gradient of the mean square error."""
-    gradient: np.ndarray = 2 * x.T @ (x @ weights - y) / len(y)
-    return gradient
+    return np.asarray(2 * x.T @ (x @ weights - y) / len(y))
 
 
 def small_steps(
@@ -86,8 +85,7 @@ def _lars(
 def _trust(weights: np.ndarray, gradient: np.ndarray) -> np.ndarray:
     """|w| / |g| of each number's layer."""
     squares = np.bincount(LAYER, weights**2) / np.bincount(LAYER, gradient**2)
-    ratios: np.ndarray = np.sqrt(squares)[LAYER]
-    return ratios
+    return np.asarray(np.sqrt(squares)[LAYER])
 
 
 (SCHEDULE,) = texts(__package__, "schedule")
@@ -104,8 +102,7 @@ def kfac_step(
     left, right = (
         np.linalg.matrix_power(side + damping * np.eye(len(side)), power) for side in sides
     )
-    towards: np.ndarray = left @ gradient @ right
-    return towards
+    return np.asarray(left @ gradient @ right)
 
 
 def judge_schedule(attempt: Attempt) -> None:

@@ -6,16 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.kit import (
-    Attempt,
-    ProgramOutcome,
-    Wrong,
-    answers,
-    ask,
-    ranks,
-    run_ranks,
-    texts,
-)
+from ddl_class.exercises.kit import Attempt, ProgramOutcome, Wrong, ask, ranks, run_ranks, texts
+from ddl_class.exercises.kit.answers import array, items, several
 from ddl_class.exercises.kit.compare import AnyOf, compare, why, within
 from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_runtime.topologies.point_to_point import Uniform
@@ -49,7 +41,7 @@ def judge_delayed(attempt: Attempt) -> None:
         for now in range(steps):
             zeros.append(zeros[now] - step * (zeros[now - age] if now >= age else 0))
             around.append(around[now] - step * around[(now - age) % len(around)])
-        known: dict[str, Any] = {"same": SAME, "read": answers.array}
+        known: dict[str, Any] = {"same": SAME, "read": array}
         known |= {"steps": steps, "weights": steps + 1}
         ask(attempt, DELAYED, (step, age, steps), right, **known).compare(
             no_first=right[1:],
@@ -101,7 +93,7 @@ def _judge_updates(call: str, outcome: ProgramOutcome, bound: int) -> None:
     )
     for worker, seen in enumerate(workers, start=1):
         wanted = BOUNDED("wanted", call=call, worker=worker, steps=STEPS)
-        sent = answers.array(seen, wanted, (STEPS, len(weights)))
+        sent = array(seen, wanted, (STEPS, len(weights)))
         for step, clocks in enumerate(sent[:, 1:], start=1):
             own, slowest = clocks[worker - 1], int(clocks.min())
             values = {"call": call, "worker": worker, "step": step, "own": own}
@@ -162,9 +154,9 @@ def judge_lock_free(attempt: Attempt) -> None:
         start, step = 100.0, 0.25
         call = LOCK_FREE("call", events=events if len(events) < 9 else "...")
         wanted = LOCK_FREE("wanted", call=call)
-        weights, ages = answers.several(attempt.call(np.array([start]), step, events), 2, wanted)
-        ages = answers.items(ages, wanted, int)
-        final = answers.array(weights, wanted).reshape(-1)[:1].sum()
+        weights, ages = several(attempt.call(np.array([start]), step, events), 2, wanted)
+        ages = items(ages, wanted, int)
+        final = array(weights, wanted).reshape(-1)[:1].sum()
         right, right_ages = _raced(start, step, events)
         usual = LOCK_FREE.each(**{race: _raced(start, step, events, race)[0] for race in RACES})
         compare(call, final, right, usual, LOCK_FREE("otherwise"), within(1e-5))

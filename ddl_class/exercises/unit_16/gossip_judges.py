@@ -47,22 +47,19 @@ def judge_changes(attempt: Attempt) -> None:
                 uncompressed=_rows(x)[rank],
                 turned=new[rank][::-1],
             )
-            _judge_pull(CHANGES("vector", call=call, rank=rank), mine, x[rank], new[rank])
+            before, mean, copy = x[rank], new[rank].mean(axis=0), new[rank][1]
+            usual = CHANGES.each(
+                still=before,
+                to_own=before + PULL * (mean - before),
+                all_of_it=before + (mean - copy),
+                away=before - PULL * (mean - copy),
+                summed=before + PULL * (new[rank].sum(axis=0) - copy),
+            )
+            vector, right = CHANGES("vector", call=call, rank=rank), before + PULL * (mean - copy)
+            compare(vector, mine, right, usual, CHANGES("pull"), SAME)
         ranks.judge_sent(call, outcome, [2] * count, CHANGES("advice"))
 
 
 def _rows(changes: np.ndarray) -> np.ndarray:
     """For each rank those of its left neighbour, its own and its right neighbour's."""
     return np.stack([np.roll(changes, 1, axis=0), changes, np.roll(changes, -1, axis=0)], axis=1)
-
-
-def _judge_pull(setting: str, result: np.ndarray, x: np.ndarray, new: np.ndarray) -> None:
-    mean = new.mean(axis=0)
-    usual = CHANGES.each(
-        still=x,
-        to_own=x + PULL * (mean - x),
-        all_of_it=x + (mean - new[1]),
-        away=x - PULL * (mean - new[1]),
-        summed=x + PULL * (new.sum(axis=0) - new[1]),
-    )
-    compare(setting, result, x + PULL * (mean - new[1]), usual, CHANGES("pull"), SAME)

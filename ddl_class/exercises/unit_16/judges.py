@@ -63,8 +63,7 @@ def judge_top_k(attempt: Attempt) -> None:
             continue
         places, values = answer.result
         call = answer.setting
-        if len(places) != k:
-            raise Wrong(TOP_K("many", call=call, found=len(places), k=k))
+        TOP_K.refuse_if({"call": call, "found": len(places), "k": k}, many=len(places) != k)
         if SAME(np.sort(places), chosen) and SAME(values, vector[places.astype(int)]):
             raise Wrong(TOP_K("order", call=call, found=shown(places)))
         largest, smallest = np.sort(np.argsort(vector)[size - k :]), np.sort(order[:k])

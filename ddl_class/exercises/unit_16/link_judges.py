@@ -58,7 +58,9 @@ def _training(answer: Callable[[np.ndarray, int], Any], seed: int, limit: float)
     while now < limit:
         gradients = [task.gradient(weights, part, WORKERS, step)[1] for part in range(WORKERS)]
         totals = residuals + gradients
-        arrived, rate = _parts(answer(totals.copy(), step), totals.shape)
+        arrived, rate = several(answer(totals.copy(), step), 2, LINK("wanted"))
+        arrived = array(arrived, LINK("wanted"), totals.shape)
+        rate = number(rate, LINK("wanted"), part="the rate")
         residuals = totals - arrived
         weights -= rate * arrived.mean(axis=0)
         now += STEP + (WORKERS - 1) * max(map(message_bytes, arrived)) / BANDWIDTH
@@ -69,11 +71,6 @@ def _training(answer: Callable[[np.ndarray, int], Any], seed: int, limit: float)
             run.seconds = now
             break
     return run
-
-
-def _parts(answer: object, shape: tuple[int, ...]) -> tuple[np.ndarray, float]:
-    arrived, rate = several(answer, 2, LINK("wanted"))
-    return array(arrived, LINK("wanted"), shape), number(rate, LINK("wanted"), part="the rate")
 
 
 def judge_link(attempt: Attempt) -> None:

@@ -8,18 +8,9 @@ from typing import Any
 import numpy as np
 
 from ddl_class.exercises.exercise import ProgramRunner
-from ddl_class.exercises.kit import (
-    Attempt,
-    ProgramOutcome,
-    Wrong,
-    ask,
-    ranks,
-    ranks_text,
-    sums,
-    texts,
-)
+from ddl_class.exercises.kit import Attempt, ProgramOutcome, Wrong, ranks, ranks_text, sums, texts
 from ddl_class.exercises.kit.answers import number, numbers, several
-from ddl_class.exercises.kit.asked import held, judge_seconds, run_ranks
+from ddl_class.exercises.kit.asked import ask, held, judge_seconds, run_ranks
 from ddl_class.exercises.kit.compare import within
 from ddl_class.exercises.kit.puzzle import RANKS
 from ddl_class.exercises.kit.ranks import listed
