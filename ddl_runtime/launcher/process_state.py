@@ -14,8 +14,6 @@ and the launcher takes fresh processes for the next program. What stays: modules
 well, entries of a library's tables, files and child processes that a program has left open.
 """
 
-from __future__ import annotations
-
 import builtins
 import contextlib
 import gc
