@@ -85,9 +85,6 @@ class NotCounted(Held):
     def release(self) -> None:
         pass
 
-    def __exit__(self, *_: object) -> None:
-        pass
-
 
 NOT_COUNTED = NotCounted()
 

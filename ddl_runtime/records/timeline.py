@@ -74,7 +74,6 @@ class Timeline:
         return [self.of(rank) for rank in range(self.ranks)]
 
     def of(self, rank: int) -> list[Span]:
-        """The spans of one rank."""
         return [Span(*entry) for entry in sorted(self._entries[rank], key=itemgetter(3))]
 
     def columns(self, ranks: Iterable[int] | None = None) -> Columns:

@@ -33,7 +33,6 @@ class SimulatedComm(Comm):
     # Two verbs of which there are millions: each takes the short way where it can.
 
     def sendrecv(self, x: Array, to: int, y: Array, source: int, tag: int = 0) -> int:
-        """Send `x` and receive into `y` at the same time; returns the rank `y` came from."""
         # The path of a million messages: phantoms between two neighbours, written out flat, for
         # one call more would be a tenth of its time. All else takes the usual way.
         messages = self._messages
