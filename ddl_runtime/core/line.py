@@ -1,8 +1,6 @@
 """A line: functions that run one after another beside a rank's own work, as the collectives of a
 group do on a stream of NCCL's."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

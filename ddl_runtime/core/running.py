@@ -1,7 +1,5 @@
 """Whose program runs here: for libraries that nobody hands a communicator, as torch's."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from contextvars import ContextVar

@@ -1,7 +1,5 @@
 """The messages of strict ranks: sends, receives and requests, with a `Watch` over their memory."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ddl_runtime.core.arrays import Array, Phantom

@@ -16,6 +16,7 @@ import os
 from collections.abc import Mapping, MutableMapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import takewhile
 
 from ddl_runtime.core.element_types import backward_on_this_thread
 
@@ -93,12 +94,8 @@ def visible_gpus(environment: Mapping[str, str]) -> list[str]:
     in CUDA itself, the first name that is neither ends the list."""
     if VISIBLE not in environment:
         return [str(number) for number in range(installed_gpus())]
-    names = []
-    for name in environment[VISIBLE].replace(" ", "").split(","):
-        if not (name.isdigit() or name.startswith(("GPU-", "MIG-"))):
-            break
-        names.append(name)
-    return names
+    names = environment[VISIBLE].replace(" ", "").split(",")
+    return [*takewhile(lambda name: name.isdigit() or name.startswith(("GPU-", "MIG-")), names)]
 
 
 def installed_gpus() -> int:

@@ -20,8 +20,6 @@ torch counts its devices at a process's first backward pass: import this module 
 What to look at: `x.numpy()`, and the error; then `DEVICE.traffic` around a step of training.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -53,7 +51,7 @@ class StandInTensor(torch.Tensor):
     """A shell around numbers that only the device can read."""
 
     @staticmethod
-    def __new__(cls, hidden: torch.Tensor) -> StandInTensor:
+    def __new__(cls, hidden: torch.Tensor) -> "StandInTensor":
         return torch.Tensor._make_wrapper_subclass(
             cls, hidden.shape, strides=hidden.stride(), storage_offset=hidden.storage_offset(),
             dtype=hidden.dtype, device=f"{NAME}:0",
@@ -67,7 +65,6 @@ class StandInTensor(torch.Tensor):
         return DEVICE
 
     def memory_of(self, device: StandInDevice) -> torch.Tensor:
-        """The numbers, for the device's own kernels and copies."""
         return self._hidden
 
     def __tensor_flatten__(self) -> tuple[list[str], None]:
@@ -76,7 +73,7 @@ class StandInTensor(torch.Tensor):
         return ["_hidden"], None
 
     @staticmethod
-    def __tensor_unflatten__(inside: dict[str, torch.Tensor], *_: Any) -> StandInTensor:
+    def __tensor_unflatten__(inside: dict[str, torch.Tensor], *_: Any) -> "StandInTensor":
         return StandInTensor(inside["_hidden"])
 
     @classmethod
@@ -91,7 +88,7 @@ class StandInTensor(torch.Tensor):
         return self.detach()
 
     @data.setter
-    def data(self, other: StandInTensor) -> None:
+    def data(self, other: "StandInTensor") -> None:
         torch.Tensor.data.__set__(self, other)
         self._hidden = other.memory_of(DEVICE)
 
@@ -103,7 +100,7 @@ class StandInTensor(torch.Tensor):
     data_ptr = refused("by its address", "Ask for a copy, x.cpu()")
     __reduce_ex__ = refused("to another process by pickle", "Return a copy, x.cpu()")
 
-    def untyped_storage(self) -> HiddenStorage:
+    def untyped_storage(self) -> "HiddenStorage":
         """The memory behind this tensor and its views."""
         return HiddenStorage(self._hidden.untyped_storage())
 
@@ -132,7 +129,7 @@ class HiddenStorage:
     def data_ptr(self) -> int:
         return self._hidden.data_ptr()
 
-    def resize_(self, nbytes: int) -> HiddenStorage:
+    def resize_(self, nbytes: int) -> "HiddenStorage":
         """Give memory back, or take some, when all that was asked for has been done."""
         DEVICE.synchronise()
         self._hidden.resize_(nbytes)

@@ -29,7 +29,6 @@ class TimedEvent(NamedTuple):
     clock: Callable[[], float] | None = None
 
     def done(self) -> bool:
-        """Whether everything queued before the mark has run. Never waits."""
         return (self.clock is None or self.clock() >= self.end) and self.mark.done()
 
 

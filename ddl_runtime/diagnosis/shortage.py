@@ -1,7 +1,5 @@
 """A rank that is out of memory: what it held, as data first and as text last."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -38,10 +38,8 @@ def _node(rank: int, place: int, operation: RankOperation) -> bytes:
     node += attribute("is_cpu_op", 27, 0)
     if kind == COMPUTING:
         return node
-    ends = (rank, operation.peer) if kind == SEND else (operation.peer, rank)
-    for name, value in zip(
-        ("comm_src", "comm_dst", "comm_tag"), (*ends, operation.tag), strict=True
-    ):
+    source, dest = (rank, operation.peer) if kind == SEND else (operation.peer, rank)
+    for name, value in {"comm_src": source, "comm_dst": dest, "comm_tag": operation.tag}.items():
         node += attribute(name, 7, value)
     return node + attribute("comm_size", 9, operation.bytes)
 

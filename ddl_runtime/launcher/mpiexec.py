@@ -174,10 +174,9 @@ def start(
         mpiexec = mpiexec_path()
         command = place.mpi_words(ranks, str(mpiexec), mpi_family(mpiexec))
         files, python = {STARTED_FOR: str(folder)}, place.python
-    environment = mpi_environment()
-    if place is not None:
         shared = {*extra, *files, *THREAD_SETTINGS, "PYTHONPATH"}
-        command += place.passing_on(sorted(shared), mpi_family(mpiexec_path()))
+        command += place.passing_on(sorted(shared), mpi_family(mpiexec))
+    environment = mpi_environment()
     if survivors:
         command += fault_tolerance(mpiexec_path())
         environment = DETECTOR | environment

@@ -14,8 +14,6 @@ and the launcher takes fresh processes for the next program. What stays: modules
 well, entries of a library's tables, files and child processes that a program has left open.
 """
 
-from __future__ import annotations
-
 import builtins
 import contextlib
 import gc
@@ -235,7 +233,12 @@ class ProcessState:
         warnings.resetwarnings()  # what was warned of once is warned of once more
         FILTERS[:] = self._filters
         self._settings += _of_torch() if "torch" in sys.modules else ()
-        left += [setting.name for setting, kept in self._settings if not _put_back(setting, kept)]
+        for setting, kept in self._settings:
+            if setting.read() != kept:
+                with contextlib.suppress(OSError, ValueError):
+                    setting.write(kept)
+                if setting.read() != kept:
+                    left.append(setting.name)
         self._draw_afresh()
         return left + _own_threads()
 
@@ -264,14 +267,6 @@ def _drawn() -> tuple[Any, ...]:
 def _open(stream: TextIO, number: int) -> TextIO:
     """The stream, or another in its place if it has been closed."""
     return AtOnce(number) if stream.closed else stream
-
-
-def _put_back(setting: Setting, kept: Any) -> bool:
-    if setting.read() != kept:
-        with contextlib.suppress(OSError, ValueError):
-            setting.write(kept)
-        return bool(setting.read() == kept)
-    return True
 
 
 def _own_threads() -> list[str]:

@@ -105,14 +105,13 @@ class Watchdog:
         if not self.held:
             for line in self._running.values():
                 line.tell("stop")
-            self._listen_while(lambda: self._awaited() and not self._dead, self.stop_limit)
+            self._listen_while(
+                lambda: self._running.keys() - self._frozen and not self._dead, self.stop_limit
+            )
             self.held = [] if self._dead else sorted(self._running)
         for line in self._talking.values():
             line.drain_output()
         return not self._running and not self._dead and not self.changed
-
-    def _awaited(self) -> set[int]:
-        return {*self._running} - {*self._frozen}
 
     def _listen(self, patience: float) -> None:
         """Take what the ranks say within the next moment."""

@@ -10,8 +10,6 @@ A message that was under way when the communicator was revoked may still touch i
 kept for as long as the program runs.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Callable, Sequence
@@ -91,7 +89,7 @@ class MPIComm(Comm):
         return Clock(self.context)
 
     @cached_property
-    def groups(self) -> Groups:
+    def groups(self) -> "Groups":
         return Groups(self.delivery)
 
     @cached_property

@@ -64,8 +64,7 @@ class Native:
         """In place: every rank contributes its own chunk of `x`."""
         sizes = [chunk.nbytes for chunk in arrays.split_evenly(x, self._context.size)]
         buffer = [arrays.as_bytes(x), sizes, MPI.BYTE]
-        place = MPI.IN_PLACE
-        self._wait("allgather", self._mpi.Iallgatherv(place, buffer), x)
+        self._wait("allgather", self._mpi.Iallgatherv(MPI.IN_PLACE, buffer), x)
 
     def broadcast(self, x: Array, root: int = 0) -> None:
         self._wait("broadcast", self._mpi.Ibcast(self._bytes(x), root), x)

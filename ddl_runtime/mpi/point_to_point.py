@@ -14,7 +14,6 @@ from ddl_runtime.core.arrays import Array, describe
 from ddl_runtime.core.parts import Request
 from ddl_runtime.devices import device_of
 from ddl_runtime.diagnosis.deadlock import any_of
-from ddl_runtime.diagnosis.waits import Wait
 from ddl_runtime.mpi.context import MPIContext
 from ddl_runtime.mpi.delivery import Delivery
 from ddl_runtime.mpi.device_protocols import begin_receive, begin_send
@@ -121,8 +120,7 @@ class PointToPoint:
             done.extend(next(([request] for request in requests if request.finished()), []))
             return bool(done)
 
-        def explain_all() -> Wait:
-            return any_of([request.explain() for request in requests])
-
-        self.context.polling.wait(any_finished, explain_all)
+        self.context.polling.wait(
+            any_finished, lambda: any_of([request.explain() for request in requests])
+        )
         return done[0]

@@ -41,6 +41,7 @@ class Polled(Request):
     `waited`."""
 
     __slots__ = ("_context", "_source", "waited")
+    _details: tuple[str, Any, int, int]  # of a message: the call, the array, the other rank, tag
 
     def __init__(self, context: MPIContext) -> None:
         self._context = context
@@ -56,9 +57,9 @@ class Polled(Request):
     def finished(self) -> bool:
         """Ask once whether it is done; raises what went wrong."""
 
-    @abstractmethod
     def explain(self) -> Wait:
         """What is waited for."""
+        return replace(explain(self._context, *self._details), purpose=self.purpose)
 
 
 class MPIRequest(Polled):
@@ -140,9 +141,6 @@ class MPIRequest(Polled):
         self._too_long = nbytes if nbytes > x.nbytes else 0
         return min(nbytes, x.nbytes)
 
-    def explain(self) -> Wait:
-        return replace(explain(self._context, *self._details), purpose=self.purpose)
-
     @property
     def sends(self) -> bool:
         return self._details[0] == "isend"
@@ -209,7 +207,7 @@ class Transfer(Polled):
         self, context: MPIContext, details: tuple[str, Any, int, int], steps: Steps
     ) -> None:
         super().__init__(context)
-        self._details = details  # the call, the array, the other rank, the tag
+        self._details = details
         self._steps = steps
         self._error: Exception | None = None
         self._ended = False
@@ -242,9 +240,6 @@ class Transfer(Polled):
         if self._error is not None:
             raise self._error
         return True
-
-    def explain(self) -> Wait:
-        return replace(explain(self._context, *self._details), purpose=self.purpose)
 
     @property
     def sends(self) -> bool:

@@ -53,7 +53,6 @@ class Ledger:
         return sum(nbytes for _, _, nbytes, kind in self._entries if kind != "native")
 
     def bytes_to(self, peer: int) -> int:
-        """The bytes that this rank sent to one rank."""
         return sum(m[2] for m in self._entries if m[0] == peer and m[3] != "native")
 
     def since(self, entries: int) -> tuple[int, int]:

@@ -6,8 +6,6 @@ barrier. Messages need no marks of their own: on one channel (same sender, recei
 k-th send meets the k-th receive.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict, deque
 from collections.abc import Iterable
 from itertools import chain
@@ -76,7 +74,6 @@ class Timeline:
         return [self.of(rank) for rank in range(self.ranks)]
 
     def of(self, rank: int) -> list[Span]:
-        """The spans of one rank."""
         return [Span(*entry) for entry in sorted(self._entries[rank], key=itemgetter(3))]
 
     def columns(self, ranks: Iterable[int] | None = None) -> Columns:
@@ -114,7 +111,7 @@ class Timeline:
                     arrows.append(Arrow(source, dest, start, end, tag, nbytes, left))
         return arrows
 
-    def plot(self, **options: Any) -> Figure:
+    def plot(self, **options: Any) -> "Figure":
         """The chart: ranks down, time across, messages as arrows when few."""
         from ddl_runtime.pictures.timeline import plot_timeline
 

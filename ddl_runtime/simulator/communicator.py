@@ -1,7 +1,5 @@
 """The communicator of a simulated rank: its parts, and the communicators that are made from it."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -35,7 +33,6 @@ class SimulatedComm(Comm):
     # Two verbs of which there are millions: each takes the short way where it can.
 
     def sendrecv(self, x: Array, to: int, y: Array, source: int, tag: int = 0) -> int:
-        """Send `x` and receive into `y` at the same time; returns the rank `y` came from."""
         # The path of a million messages: phantoms between two neighbours, written out flat, for
         # one call more would be a tenth of its time. All else takes the usual way.
         messages = self._messages
@@ -103,7 +100,7 @@ class SimulatedComm(Comm):
         return Clock(self.context)
 
     @cached_property
-    def groups(self) -> Groups:
+    def groups(self) -> "Groups":
         return Groups(self._messages)
 
     @cached_property

@@ -270,8 +270,7 @@ class Simulation:
         for strand in host.choosers:
             best = strand.earliest_choice()
             if best is not None:
-                entry = (max(best[0], strand.clock), host.index, next(self._order))
-                heapq.heappush(self._offers, (*entry, strand, strand.wait))
+                self.offer_turn(strand, best[0], strand.wait)
 
     def offer_turn(self, strand: Strand, time: float, wait: tuple) -> None:
         """The strand goes on when all that happens before `time` has happened."""

@@ -119,7 +119,6 @@ class ThreadStacks:
         self.greenlets = Greenlets()
 
     def new(self, body: Callable[[], None]) -> ThreadStack:
-        """A stack that begins with `body()` and ends by going on with the caller's."""
         return ThreadStack(self, body)
 
     def light(self, body: Callable[[], None]) -> LightStack:
@@ -310,11 +309,9 @@ class LightStack:
 
     @property
     def gr_frame(self) -> FrameType | None:
-        """The frame in which it waits."""
         return self._greenlet.gr_frame
 
     def switch(self) -> None:
-        """Go on with it, from the beginning if it has not begun."""
         self.threads.running.hand_over(self)
 
     def throw(self, error: BaseException | type[BaseException]) -> None:

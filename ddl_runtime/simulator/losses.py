@@ -32,11 +32,8 @@ class Vote:
 
     def absent(self) -> list[int]:
         """The living members that have not voted."""
-        return [
-            member
-            for member in self.members
-            if member not in self.dead and member not in self.said
-        ]
+        excused = self.dead.keys() | self.said.keys()
+        return [member for member in self.members if member not in excused]
 
 
 class Losses:

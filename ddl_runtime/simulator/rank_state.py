@@ -227,16 +227,14 @@ class Host:
 
     def drain(self, head: float, cost: float) -> float:
         """Pass a message through the in-port; returns when its last byte is in."""
-        if head >= self.in_free:
-            if head > self.in_free:
-                self.gaps.append((self.in_free, head))
-            start = head
-        else:
+        if head > self.in_free:
+            self.gaps.append((self.in_free, head))
+            self.in_free = head
+        elif head < self.in_free:
             start = self._earlier_gap(head, cost)
             if start is not None:
                 return start + cost
-            start = self.in_free
-        self.in_free = start + cost
+        self.in_free += cost
         return self.in_free
 
     def _earlier_gap(self, head: float, cost: float) -> float | None:
