@@ -5,6 +5,8 @@ So each rank keeps what it called, on each communicator. Nothing is sent for it:
 compared when the program is over. Memory is bounded: of the older ones a checksum remains.
 """
 
+from __future__ import annotations
+
 import zlib
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -47,7 +49,7 @@ class CollectiveLog:
     checksum: int = 0
     depth: int = field(default=0, compare=False)
 
-    def open(self, name: str, nbytes: int | None, op: object) -> "CollectiveLog":
+    def open(self, name: str, nbytes: int | None, op: object) -> CollectiveLog:
         if not self.depth:
             if op.__class__ is not str and op is not None:
                 op = str(getattr(op, "__name__", op))
@@ -72,7 +74,7 @@ class CollectiveLog:
         self.checksum = zlib.crc32(words.encode(), self.checksum)
         self.older += len(first)
 
-    def take(self) -> "CollectiveLog":
+    def take(self) -> CollectiveLog:
         """A log of what was called since `take` was called last."""
         taken = CollectiveLog(self.communicator, self.called, self.older, self.checksum)
         self.called, self.older, self.checksum = [], 0, 0

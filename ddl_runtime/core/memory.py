@@ -4,6 +4,8 @@ Nothing is allocated: bytes are a number that programs raise and lower, as `work
 So a simulated rank holds what no laptop has. Real ranks count the same numbers.
 """
 
+from __future__ import annotations
+
 import math
 from typing import Any, Protocol
 
@@ -32,7 +34,7 @@ class RankMemory:
         self.used = 0
 
     @classmethod
-    def where_counted(cls, rank: int, trace: bool, capacity: float | None) -> "RankMemory | None":
+    def where_counted(cls, rank: int, trace: bool, capacity: float | None) -> RankMemory | None:
         """None where no timeline is wanted and no capacity given: then nothing is counted."""
         return cls(rank, capacity) if trace or capacity is not None else None
 
@@ -66,7 +68,7 @@ class Held:
         memory.used -= nbytes
         memory.changes.append((self._clock.now(), -nbytes, self._what))
 
-    def __enter__(self) -> "Held":
+    def __enter__(self) -> Held:
         return self
 
     def __exit__(self, *_: object) -> None:

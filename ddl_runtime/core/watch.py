@@ -9,6 +9,8 @@ The first is the doing of what sends; the rest stands here. Each rank has a `Wat
 the messages that it has under way, on all communicators. Nothing is sent for it.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import numpy as np
@@ -46,7 +48,7 @@ class UnderWay:
         self._given = x, verb, peer, tag
         self._sent: bytearray | None = None
 
-    def shares(self, other: "UnderWay") -> bool:
+    def shares(self, other: UnderWay) -> bool:
         """Whether both use the same memory, and one of them writes there."""
         own, its = self.memory, other.memory
         if own is None or its is None or not (self.writes or other.writes):

@@ -12,6 +12,8 @@ little as it must, in the order of its `schedule`:
 CUDA C++ Programming Guide, "Asynchronous Concurrent Execution", has the rules of real ones.
 """
 
+from __future__ import annotations
+
 import random
 import threading
 from collections import deque
@@ -28,7 +30,7 @@ class Work:
     number of queries, or when it is released."""
 
     run: Callable[[], None]
-    after: "StandInEvent | None" = None
+    after: StandInEvent | None = None
     looks: float = 0
 
     @property
@@ -42,7 +44,7 @@ class Work:
 class StandInStream:
     """Work that is done in the order in which it was asked for."""
 
-    def __init__(self, streams: "Streams") -> None:
+    def __init__(self, streams: Streams) -> None:
         self.streams = streams
         self.open: deque[Work] = deque()
         self.ended = 0

@@ -5,6 +5,8 @@ for any of several is stuck when all of them are. `stuck` finds such ranks, `fin
 of waits among them, and the errors below describe them, for simulated and for real ranks.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -78,7 +80,7 @@ class Deadlock(DiagnosedError):
     def unasked(self) -> bool:
         return any(wait.unasked for wait in self.waits)
 
-    def plot(self) -> "Figure":
+    def plot(self) -> Figure:
         """The waits as a picture: ranks in a circle, an arrow to each rank that is waited for."""
         from ddl_runtime.pictures.waits import plot_waits
 

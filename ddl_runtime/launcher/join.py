@@ -6,6 +6,8 @@ Each process is a rank and runs the program; rank 0 is given the `Run`, the othe
 that raises says so and ends all; a wait beyond the timeout ends with what it waited for.
 """
 
+from __future__ import annotations
+
 import atexit
 import contextlib
 import os
@@ -34,7 +36,7 @@ OTHERS_SPEAK = 1.0  # seconds in which others whose time is up say where they ar
 def joined(
     timeout: float = float("inf"), trace: bool = False, *, strict: bool = False,
     memory: float | None = None,
-) -> "tuple[World, MPIComm]":  # fmt: skip
+) -> tuple[World, MPIComm]:  # fmt: skip
     """All ranks that were started together, and a communicator of them."""
     check_capacity(memory)
     take_own_gpu()

@@ -5,6 +5,8 @@ The launcher itself is no rank: it prints what the ranks print, notices which ra
 and finds out from their reports which waits for which.
 """
 
+from __future__ import annotations
+
 import sys
 import threading
 import warnings
@@ -55,7 +57,7 @@ class Ranks:
             self.watch = SurvivorsWatchdog
         self._busy = threading.Lock()
 
-    def __enter__(self) -> "Ranks":
+    def __enter__(self) -> Ranks:
         return self
 
     def __exit__(self, *_: object) -> None:

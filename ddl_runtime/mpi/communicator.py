@@ -10,6 +10,8 @@ A message that was under way when the communicator was revoked may still touch i
 kept for as long as the program runs.
 """
 
+from __future__ import annotations
+
 import os
 import signal
 from collections.abc import Callable, Sequence
@@ -89,7 +91,7 @@ class MPIComm(Comm):
         return Clock(self.context)
 
     @cached_property
-    def groups(self) -> "Groups":
+    def groups(self) -> Groups:
         return Groups(self.delivery)
 
     @cached_property

@@ -1,5 +1,7 @@
 """What the parts of one communicator of MPI processes share: its ranks, its clock, its records."""
 
+from __future__ import annotations
+
 import copy
 import time
 from collections import Counter
@@ -80,7 +82,7 @@ class MPIContext(parts.RankContext):
         return self.members[self.rank]
 
     @cached_property
-    def for_transfers(self) -> "MPIContext":
+    def for_transfers(self) -> MPIContext:
         """A copy of this context with a status of its own, for transfers that any strand of this
         rank may continue. Else MPI would write their status over that of the strand that owns this
         context."""
@@ -88,7 +90,7 @@ class MPIContext(parts.RankContext):
         twin.status = MPI.Status()
         return twin
 
-    def of(self, mpi: MPI.Intracomm, label: str = "") -> "MPIContext":
+    def of(self, mpi: MPI.Intracomm, label: str = "") -> MPIContext:
         """The context of another communicator of MPI, whose ranks are among these. A `label` marks
         messages that are not the program's own."""
         ranks = MPI.Group.Translate_ranks(mpi.group, range(mpi.size), self.mpi.group)

@@ -3,6 +3,8 @@
 A message is on record in the ledger when MPI knows of it, and on the timeline when it has ended.
 """
 
+from __future__ import annotations
+
 from functools import cached_property
 from typing import Any
 
@@ -27,7 +29,7 @@ class Delivery:
         self.context = context
 
     @cached_property
-    def for_transfers(self) -> "Delivery":
+    def for_transfers(self) -> Delivery:
         """The delivery of messages in chunks, which any strand of this rank may continue."""
         return Delivery(self.context.for_transfers)
 

@@ -1,5 +1,7 @@
 """Windows of real ranks: MPI's own."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable
 from functools import partial
@@ -52,7 +54,7 @@ class Windows:
         fence = Fence(context, window, counters)
         return SharedMemory([each[:nbytes] for each in memory], fence)
 
-    def window(self, size: int, dtype: Any) -> "MPIWindow":
+    def window(self, size: int, dtype: Any) -> MPIWindow:
         self._meet("window")
         return MPIWindow(self._delivery, size, dtype)
 

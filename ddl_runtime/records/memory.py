@@ -3,6 +3,8 @@
 A change is a time, bytes (below zero where they were released), and what they are.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from itertools import accumulate
 from operator import itemgetter
@@ -76,7 +78,7 @@ class MemoryTrack:
         """The bytes of each kind that were never released."""
         return {what: nbytes for what, (_, nbytes) in tally(self.of(rank)).items()}
 
-    def plot(self, **options: Any) -> "Figure":
+    def plot(self, **options: Any) -> Figure:
         """The chart: time across, bytes upwards, a line for each rank."""
         from ddl_runtime.pictures.memory import plot_memory
 

@@ -6,6 +6,8 @@ barrier. Messages need no marks of their own: on one channel (same sender, recei
 k-th send meets the k-th receive.
 """
 
+from __future__ import annotations
+
 from collections import defaultdict, deque
 from collections.abc import Iterable
 from itertools import chain
@@ -111,7 +113,7 @@ class Timeline:
                     arrows.append(Arrow(source, dest, start, end, tag, nbytes, left))
         return arrows
 
-    def plot(self, **options: Any) -> "Figure":
+    def plot(self, **options: Any) -> Figure:
         """The chart: ranks down, time across, messages as arrows when few."""
         from ddl_runtime.pictures.timeline import plot_timeline
 

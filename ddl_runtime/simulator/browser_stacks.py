@@ -6,6 +6,8 @@ stack goes on where it was. So a stack is one promise, and to go on with it is t
 ranks need. A switch costs more than one of greenlet's.
 """
 
+from __future__ import annotations
+
 import inspect
 import socket
 from collections.abc import Callable, Mapping
@@ -35,14 +37,14 @@ class StillFrame(NamedTuple):
     f_code: CodeType
     f_lineno: int
     f_locals: Mapping[str, Any]
-    f_back: "StillFrame | None"
+    f_back: StillFrame | None
 
 
 class BrowserStack:
     """`switch()` goes on with it, `throw(error)` raises there; true while it has begun and not
     ended."""
 
-    def __init__(self, body: Callable[[], Any], parent: "BrowserStack | None") -> None:
+    def __init__(self, body: Callable[[], Any], parent: BrowserStack | None) -> None:
         self.parent = parent
         self.thrown: BaseException | type[BaseException] | None = None
         self.over = False

@@ -1,5 +1,7 @@
 """The communicator of a simulated rank: its parts, and the communicators that are made from it."""
 
+from __future__ import annotations
+
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -100,7 +102,7 @@ class SimulatedComm(Comm):
         return Clock(self.context)
 
     @cached_property
-    def groups(self) -> "Groups":
+    def groups(self) -> Groups:
         return Groups(self._messages)
 
     @cached_property

@@ -3,6 +3,8 @@
 Time on a simulated rank is a number that work and messages move forward.
 """
 
+from __future__ import annotations
+
 from collections import deque
 from collections.abc import Sequence
 from typing import Any
@@ -50,7 +52,7 @@ class SimulatedContext(parts.RankContext):
         """Whether all ranks of the program belong to it."""
         return self.size == len(self.simulation.groups.members[0])
 
-    def twin(self, strand: Strand, name: object, label: str = "") -> "SimulatedContext":
+    def twin(self, strand: Strand, name: object, label: str = "") -> SimulatedContext:
         """A context of the same ranks whose messages meet none of this one."""
         number = self.simulation.groups.context((self.number, name))
         return SimulatedContext(

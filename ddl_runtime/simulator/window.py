@@ -1,5 +1,7 @@
 """Windows of simulated ranks: what is read is what stood there at that moment of virtual time."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 
@@ -26,7 +28,7 @@ class Windows:
         parts = self._shown(np.zeros(nbytes, np.uint8), "shared_memory")
         return SharedMemory(parts, lambda: self._meet("fence"))
 
-    def window(self, size: int, dtype: Any) -> "SimulatedWindow":
+    def window(self, size: int, dtype: Any) -> SimulatedWindow:
         return SimulatedWindow(self._messages, self._shown(np.zeros(size, dtype), "window"))
 
     def _shown(self, own: np.ndarray, meeting: str) -> list[np.ndarray]:
