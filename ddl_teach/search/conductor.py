@@ -11,8 +11,6 @@ To resume, a new decider is given the events of the journal. Jobs that were unde
 search was killed are given out first.
 """
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import os
@@ -81,7 +79,7 @@ class Conductor:
                 self._journal.close()
                 raise
 
-    def __enter__(self) -> Conductor:
+    def __enter__(self) -> "Conductor":
         return self
 
     def __exit__(self, *_: object) -> None:
