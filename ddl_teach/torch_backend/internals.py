@@ -244,8 +244,7 @@ def in_backward_pass() -> bool:
 
 def without_data() -> bool:
     """Whether the tensors that are made here are sizes only."""
-    fake: bool = _get_dispatch_mode(_TorchDispatchModeKey.FAKE) is not None
-    return fake
+    return _get_dispatch_mode(_TorchDispatchModeKey.FAKE) is not None
 
 
 _shapes = threading.local()

@@ -27,9 +27,8 @@ class Schedule:
     micro_batches: int
     placement: Placement
     orders: tuple[tuple[Word, ...], ...]
-    overlapped: frozenset[Word] = (
-        frozenset()
-    )  # forward passes, each at once with the next backward
+    # Forward passes, each at once with the next backward.
+    overlapped: frozenset[Word] = frozenset()
 
     def __post_init__(self) -> None:
         whole_number(self.ranks, "a pipeline's ranks", 1)
