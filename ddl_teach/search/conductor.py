@@ -130,7 +130,6 @@ class Conductor:
 
     @property
     def progress(self) -> SearchProgress:
-        """How far it is."""
         done = [record for record in self.records if record.loss is not None]
         return SearchProgress(
             trials=len({record.trial for record in self.records}),

@@ -76,7 +76,6 @@ class Sorting:
         return self._slopes(-(each * now).sum() / len(rows))
 
     def reward(self, weights: np.ndarray, tickets: int = 8) -> float:
-        """The mean reward on tickets of the test."""
         tests = range(TESTED, TESTED + tickets)
         return float(np.mean([self.answers(weights, ticket)[:, -1] for ticket in tests]))
 
