@@ -63,14 +63,11 @@ def relatives(comm: Comm, second: bool) -> tuple[int | None, list[int]]:
             distance //= 2
         if distance:
             below.append(order[place + side * distance] % size)
-    return (order[_parent(place, size)] % size if place else None), below
-
-
-def _parent(place: int, size: int) -> int:
-    """A place's parent: its lowest bit cleared, and the next one set if that place exists."""
-    lowest = place & -place
-    above = (place ^ lowest) | (2 * lowest)
-    return above if above < size else place ^ lowest
+    if not place:
+        return None, below
+    # The parent's place: the lowest bit cleared, and the next one set if that place exists.
+    parent = (place ^ reach) | (2 * reach)
+    return order[parent if parent < size else place ^ reach] % size, below
 
 
 def _passing(

@@ -69,8 +69,7 @@ class Months:
 
     @property
     def seconds(self) -> np.ndarray:
-        passed: np.ndarray = self.work + sum(self.lost.values(), np.zeros(len(self.failures)))
-        return passed
+        return self.work + sum(self.lost.values(), np.zeros(len(self.failures)))
 
     @property
     def goodput(self) -> np.ndarray:

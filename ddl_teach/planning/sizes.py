@@ -60,7 +60,6 @@ class TransformerSizes:
 
     @property
     def weights(self) -> float:
-        """All of them."""
         return self.active + (1 - self.chosen / max(1, self.experts)) * self.expert_weights
 
 

@@ -11,8 +11,6 @@ To resume, a new decider is given the events of the journal. Jobs that were unde
 search was killed are given out first.
 """
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import os
@@ -81,7 +79,7 @@ class Conductor:
                 self._journal.close()
                 raise
 
-    def __enter__(self) -> Conductor:
+    def __enter__(self) -> "Conductor":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -132,7 +130,6 @@ class Conductor:
 
     @property
     def progress(self) -> SearchProgress:
-        """How far it is."""
         done = [record for record in self.records if record.loss is not None]
         return SearchProgress(
             trials=len({record.trial for record in self.records}),

@@ -103,7 +103,6 @@ class Family:
 
     @property
     def best(self) -> int:
-        """The member with the lowest loss."""
         return int(np.argmin(self.losses[-1]))
 
     def ancestors(self, member: int) -> list[int]:

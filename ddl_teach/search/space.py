@@ -39,7 +39,6 @@ class UniformNumber:
             raise ValueError(f"{self}: low must be less than high, and both must be finite")
 
     def draw(self, random: np.random.Generator) -> float:
-        """A number drawn at random from the axis."""
         return float(random.uniform(self.low, self.high))
 
     def near(self, value: float, random: np.random.Generator) -> float:

@@ -5,8 +5,6 @@ for each token. What to look at: a row of answers holds the log of each token's 
 which later weights are compared.
 """
 
-from __future__ import annotations
-
 import copy
 from functools import cached_property
 
@@ -35,7 +33,7 @@ class Sorting:
         self.model = gpt(values, 16, 4, 1, 2 * digits - 1, seed=seed).double()
         self.where = "cpu"
 
-    def on(self, device: str) -> Sorting:
+    def on(self, device: str) -> "Sorting":
         """This policy with a model of its own there. Numbers are drawn in the host's memory, so a
         ticket's questions are the same everywhere."""
         policy = copy.copy(self)
@@ -78,7 +76,6 @@ class Sorting:
         return self._slopes(-(each * now).sum() / len(rows))
 
     def reward(self, weights: np.ndarray, tickets: int = 8) -> float:
-        """The mean reward on tickets of the test."""
         tests = range(TESTED, TESTED + tickets)
         return float(np.mean([self.answers(weights, ticket)[:, -1] for ticket in tests]))
 

@@ -47,7 +47,6 @@ class Operations:
         return self.multiplications + self.additions
 
     def times(self, count: int) -> Operations:
-        """`count` times as many."""
         return Operations(count * self.multiplications, count * self.additions)
 
     def __add__(self, other: Operations) -> Operations:
@@ -67,7 +66,6 @@ class ConvolutionCost:
 
     @property
     def operations(self) -> int:
-        """The number of all operations, those of transforms too."""
         return self.product.total + self.transforms.total
 
 

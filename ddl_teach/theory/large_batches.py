@@ -36,7 +36,6 @@ class StepsToTarget:
         return self.fewest * (1 + self.noise_scale / batch)
 
     def samples(self, batch: Numbers) -> Numbers:
-        """The number of samples that these steps read."""
         return self.steps(batch) * batch
 
     def speed_up(self, ranks: Numbers, samples: float, efficiency: Numbers = 1.0) -> Numbers:

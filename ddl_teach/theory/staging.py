@@ -68,7 +68,6 @@ class Route:
 
     @property
     def stages(self) -> tuple[TransferStage, TransferStage, TransferStage]:
-        """The three stages in the order in which a chunk passes them."""
         return self.copy_out, self.wire, self.copy_in
 
     @property

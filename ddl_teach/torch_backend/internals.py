@@ -25,8 +25,6 @@
 Another version of torch may have them otherwise: `check_version` refuses what was not tried.
 """
 
-from __future__ import annotations
-
 import itertools
 import sys
 import threading
@@ -246,8 +244,7 @@ def in_backward_pass() -> bool:
 
 def without_data() -> bool:
     """Whether the tensors that are made here are sizes only."""
-    fake: bool = _get_dispatch_mode(_TorchDispatchModeKey.FAKE) is not None
-    return fake
+    return _get_dispatch_mode(_TorchDispatchModeKey.FAKE) is not None
 
 
 _shapes = threading.local()

@@ -33,7 +33,7 @@ class VirtualStream:
     def wait_for(self, works: Iterable[Awaited]) -> None:
         """Nothing on this stream may begin before these are done."""
         for work in list(works):
-            if self is _main_stream():
+            if self is _streams()["main"]:
                 work.finish()
             elif work.request is not None:
                 self.pending.append(work)
@@ -104,11 +104,6 @@ def _streams() -> dict[str, Any]:
         own["main"] = own["current"] = VirtualStream()
         own["beside"] = 0
     return own
-
-
-def _main_stream() -> VirtualStream:
-    stream: VirtualStream = _streams()["main"]
-    return stream
 
 
 def current_stream(device: Any = None) -> VirtualStream:

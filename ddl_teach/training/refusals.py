@@ -25,11 +25,8 @@ KIND[BeginsAverages] = Averages
 # (what the consistency needs, what the distribution offers instead): why not, and what to try.
 OWN = "lock-free updates need one vector that all can write to, and here"
 REASONS: dict[tuple[type, type], str] = {
-    (
-        Averages,
-        Averages,
-    ): "it begins an average and computes meanwhile, and here all ranks wait for "
-    "each average: take AllReduce()",
+    (Averages, Averages): "it begins an average and computes meanwhile, and here all ranks wait "
+    "for each average: take AllReduce()",
     (Averages, Mixes): "it needs the mean of all workers, and neighbours get the mean of a few: "
     "take a distribution that averages, such as AllReduce(), or Gossip()",
     (Averages, Shares): "it averages by messages, and here all write into one vector without: "

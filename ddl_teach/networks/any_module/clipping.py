@@ -19,21 +19,6 @@ from ddl_teach.collectives.recursive_doubling import allreduce
 from ddl_teach.comm import Comm
 
 
-def global_norm(
-    comm: Comm,
-    parameters: Iterable[nn.Parameter],
-    copies: Callable[[nn.Parameter], int] = lambda parameter: 1,
-) -> float:
-    """The norm of all gradients that the ranks of `comm` hold together, each counted once:
-    `copies` says how many of the ranks hold a parameter. All ranks must call it."""
-    squares = torch.zeros(1, dtype=torch.float64)
-    for parameter in parameters:
-        if parameter.grad is not None:
-            squares += parameter.grad.abs().double().square().sum().cpu() / copies(parameter)
-    allreduce(comm, squares)
-    return squares.sqrt().item()
-
-
 def check_limit(limit: float) -> None:
     """Refuse what gradients cannot be shortened to."""
     if not limit > 0:
@@ -46,12 +31,16 @@ def clip(
     limit: float,
     copies: Callable[[nn.Parameter], int] = lambda parameter: 1,
 ) -> float:
-    """Shorten all gradients together to at most `limit`; returns the norm that they had."""
+    """Shorten all gradients together to at most `limit`; returns the norm that they had, each
+    counted once: `copies` says how many of the ranks hold a parameter. All ranks must call it."""
     check_limit(limit)
-    own = list(parameters)
-    norm = global_norm(comm, own, copies)
+    own = [(each, each.grad) for each in parameters if each.grad is not None]
+    squares = torch.zeros(1, dtype=torch.float64)
+    for parameter, gradient in own:
+        squares += gradient.abs().double().square().sum().cpu() / copies(parameter)
+    allreduce(comm, squares)
+    norm = squares.sqrt().item()
     factor = min(1.0, limit / (norm + 1e-6))
-    for parameter in own:
-        if parameter.grad is not None:
-            parameter.grad.mul_(factor)
+    for _, gradient in own:
+        gradient.mul_(factor)
     return norm

@@ -84,7 +84,6 @@ class Parallel(nn.Module):
         return x.to(self.comm.device, self._compute if x.is_floating_point() else None)
 
     def named_parameters(self, *_: Any, **__: Any) -> Any:
-        """What this rank's optimizer updates."""
         return self.way.named_parameters()
 
     def no_sync(self) -> Any:

@@ -49,7 +49,8 @@ class Trainer:
         place, layers = self.axes.place.pipeline, self.held.layers
         self._stage = TorchStage(
             layers, self.held.shapes, first=place == 0, last=place == grid.pipeline - 1,
-            loss=self._loss, counting=comm.counts_memory,
+            loss=lambda scores, targets: self._checked(scores, targets) * self._weight,
+            counting=comm.counts_memory,
         )  # fmt: skip
         schedule = one_f_one_b(grid.pipeline, micro_batches)
         self._worker = PipelineWorker(self.axes.pipeline, schedule, {(0, place): self._stage})
@@ -89,6 +90,3 @@ class Trainer:
     def parameters(self) -> dict[str, torch.Tensor]:
         """The parameters of this rank's stage, whole, by name. All ranks must call it."""
         return full_parameters(self.held.layers)
-
-    def _loss(self, scores: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        return self._checked(scores, targets) * self._weight

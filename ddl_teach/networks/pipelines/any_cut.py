@@ -68,14 +68,11 @@ def _parts(nodes: list[fx.Node]) -> Iterator[tuple[fx.Node, list[fx.Node], fx.No
             for other in nodes[: place + 1]
             if last_use[other] > place and other.op != "get_attr" and other.target is not SIZE
         ]
-        if node is result or (alive == [node] and _can_travel(node)):
+        value = node.meta.get("val")
+        can_travel = isinstance(value, Tensor) and value.is_floating_point() and value.dim() > 0
+        if node is result or (alive == [node] and can_travel):
             yield begin, own, node
             begin, own = node, []
-
-
-def _can_travel(node: fx.Node) -> bool:
-    value = node.meta.get("val")
-    return isinstance(value, Tensor) and value.is_floating_point() and value.dim() > 0
 
 
 def _stretch(program: fx.GraphModule, entry: fx.Node, own: list[fx.Node], result: fx.Node) -> Any:

@@ -5,8 +5,6 @@ network, micro-batch m goes through replica m mod replicas.
 What to look at: print one. A row is a rank; read F3 as "micro-batch 3 forward", B3 as "backward".
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,9 +27,8 @@ class Schedule:
     micro_batches: int
     placement: Placement
     orders: tuple[tuple[Word, ...], ...]
-    overlapped: frozenset[Word] = (
-        frozenset()
-    )  # forward passes, each at once with the next backward
+    # Forward passes, each at once with the next backward.
+    overlapped: frozenset[Word] = frozenset()
 
     def __post_init__(self) -> None:
         whole_number(self.ranks, "a pipeline's ranks", 1)
@@ -79,7 +76,7 @@ class Schedule:
         held = map(self.held_by, range(self.ranks))
         return {place: number for own in held for number, place in enumerate(own)}
 
-    def __deepcopy__(self, memo: object) -> Schedule:
+    def __deepcopy__(self, memo: object) -> "Schedule":
         return self  # nothing in it can change, so a thousand simulated ranks share one
 
     def computation(self, rank: int) -> list[Word]:

@@ -23,11 +23,9 @@ class MemoryTraffic:
         return self.read + self.written
 
     def load(self, *tiles: Tensor) -> None:
-        """Count tiles that are read."""
         self.read += sum(map(_nbytes, tiles))
 
     def store(self, *tiles: Tensor) -> None:
-        """Count tiles that are written."""
         self.written += sum(map(_nbytes, tiles))
 
     def hold(self, *tiles: Tensor) -> None:

@@ -55,9 +55,8 @@ def greedy(
     operations, waiting = len(predecessors), [len(before) for before in predecessors]
     lengths, following = _lengths(operations, durations), followers(predecessors)
     start, processor = [0.0] * operations, [0] * operations
-    ready = [
-        operation for operation in range(operations) if not waiting[operation]
-    ]  # ascending: a heap
+    # Ascending, and so a heap.
+    ready = [operation for operation in range(operations) if not waiting[operation]]
     idle, busy, now = list(range(count("processors", processors))), list[tuple[float, int]](), 0.0
     while ready or busy:
         while ready and idle:
@@ -83,10 +82,8 @@ def finished(predecessors: Predecessors, durations: Sequence[float] | None = Non
     followers(predecessors)  # refuses operations that do not exist
     try:
         for operation in TopologicalSorter(dict(enumerate(predecessors))).static_order():
-            done[operation] = (
-                max((done[other] for other in predecessors[operation]), default=0)
-                + lengths[operation]
-            )
+            begins = max((done[other] for other in predecessors[operation]), default=0)
+            done[operation] = begins + lengths[operation]
     except CycleError as error:
         waits = f"operation {min(error.args[1])} waits for itself, directly or through others"
         raise ValueError(f"predecessors: {waits}, so it can never begin") from None

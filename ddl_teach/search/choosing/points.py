@@ -100,7 +100,6 @@ class Points:
         return replace(self, seconds=np.where(allowed, 0.0, np.inf))
 
     def save(self, path: str | Path) -> None:
-        """Write the rows."""
         with Path(path).open("w", newline="") as file:
             rows = csv.writer(file, lineterminator="\n")
             rows.writerow((*self.names, *AFTER))

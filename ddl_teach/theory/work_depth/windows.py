@@ -30,7 +30,6 @@ class Pooling(NamedTuple):
 
     @property
     def windows(self) -> int:
-        """The number of windows in all planes."""
         return self.planes * prod(outputs_along(*axis) for axis in _axes(self))
 
 

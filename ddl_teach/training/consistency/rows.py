@@ -5,8 +5,6 @@ rows of it. To name a row takes 4 bytes, to send it 4 width or more. A task that
 beforehand is a `worker.KnowsRows`. Li et al. 2014: ranges of keys that are pushed and pulled.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +17,7 @@ class Rows:
     width: int
     numbers: np.ndarray
 
-    def between(self, begin: int, end: int) -> Rows:
+    def between(self, begin: int, end: int) -> "Rows":
         """The rows with numbers at the places `begin` to before `end` of the vector."""
         first, last = np.searchsorted(self.numbers, (begin // self.width, -(-end // self.width)))
         return Rows(self.width, self.numbers[first:last])
@@ -35,5 +33,5 @@ class Rows:
         return np.concatenate([[self.width], self.between(begin, end).numbers]).astype(np.uint32)
 
     @classmethod
-    def unpacked(cls, message: np.ndarray) -> Rows:
+    def unpacked(cls, message: np.ndarray) -> "Rows":
         return cls(int(message[0]), message[1:])
