@@ -16,6 +16,8 @@ What to look at: with the flag of one rank alone, that one is in `save` and the 
 step's all-reduce. They wait for each other for ever.
 """
 
+from __future__ import annotations
+
 import os
 import signal
 from types import FrameType
@@ -40,7 +42,7 @@ class Preemption:
         self._inside = False
         self._earlier: dict[int, object] = {}
 
-    def __enter__(self) -> "Preemption":
+    def __enter__(self) -> Preemption:
         self._inside = True
         for number in SIGNALS:
             self._earlier[number] = signal.getsignal(number)  # before the first one can come

@@ -15,6 +15,8 @@ What to look at: `step`, `taken`, the weights and the optimizer's states are all
 holds and that a new rank needs. None of it is random.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -44,7 +46,7 @@ class TrainingProgress:
         return {"step": self.step, "taken": self.taken, "weights": self.weights, **states}
 
     @classmethod
-    def of(cls, state: dict[str, Any]) -> "TrainingProgress":
+    def of(cls, state: dict[str, Any]) -> TrainingProgress:
         states = [value for name, value in state.items() if name.startswith("state ")]
         return cls(state["step"], state["taken"], state["weights"], states)
 

@@ -7,6 +7,8 @@ communication end somewhere else.
 What to look at: the loss can fall nicely while the parameters are not the twin's.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +29,7 @@ class Trained:
     losses: list[float]
 
     @classmethod
-    def of(cls, networks: Sequence[nn.Module], losses: list[float]) -> "Trained":
+    def of(cls, networks: Sequence[nn.Module], losses: list[float]) -> Trained:
         parameters = copies(pair for network in networks for pair in network.named_parameters())
         buffers = copies(pair for network in networks for pair in network.named_buffers())
         return cls(parameters, buffers, losses)

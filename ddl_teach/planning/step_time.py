@@ -13,6 +13,8 @@ writes no scores). What to look at: the assumptions were fitted on a tenth of 33
 and `benchmarks/published_runs.py` keeps how far the others are predicted.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 from ddl_teach.planning.sizes import ParallelPlan, TrainingJob

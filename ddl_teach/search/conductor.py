@@ -11,6 +11,8 @@ To resume, a new decider is given the events of the journal. Jobs that were unde
 search was killed are given out first.
 """
 
+from __future__ import annotations
+
 import copy
 import dataclasses
 import os
@@ -79,7 +81,7 @@ class Conductor:
                 self._journal.close()
                 raise
 
-    def __enter__(self) -> "Conductor":
+    def __enter__(self) -> Conductor:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -5,6 +5,8 @@ for each token. What to look at: a row of answers holds the log of each token's 
 which later weights are compared.
 """
 
+from __future__ import annotations
+
 import copy
 from functools import cached_property
 
@@ -33,7 +35,7 @@ class Sorting:
         self.model = gpt(values, 16, 4, 1, 2 * digits - 1, seed=seed).double()
         self.where = "cpu"
 
-    def on(self, device: str) -> "Sorting":
+    def on(self, device: str) -> Sorting:
         """This policy with a model of its own there. Numbers are drawn in the host's memory, so a
         ticket's questions are the same everywhere."""
         policy = copy.copy(self)

@@ -16,6 +16,8 @@ for even ones Griewank & Walther, "Algorithm 799: revolve", 2000.
 What to look at: `trace`, the bytes held after each layer that is computed, forward or backward.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -37,7 +39,7 @@ class Chain:
     inside: tuple[int, ...]  # bytes that its backward pass needs besides input and output
 
     @classmethod
-    def even(cls, layers: int) -> "Chain":
+    def even(cls, layers: int) -> Chain:
         """Layers of one second and one byte each."""
         return cls((1.0,) * layers, (1,) * layers, (0,) * layers)
 

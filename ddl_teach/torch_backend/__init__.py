@@ -26,6 +26,8 @@ virtual time, a ledger, a timeline, and explanations when they hang.
     script        a script as torchrun takes it (`ddl-teach run train.py --torch`)
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 

@@ -5,6 +5,8 @@ It is given flat NumPy arrays that share the memory of torch's tensors; tensors,
 such type (bfloat16); and Phantoms, where tensors have no data.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -92,7 +94,7 @@ class Reduction(NamedTuple):
     averages: bool = False
 
     @classmethod
-    def of(cls, reduce_op: Any, tensors: Sequence[torch.Tensor]) -> "Reduction":
+    def of(cls, reduce_op: Any, tensors: Sequence[torch.Tensor]) -> Reduction:
         """What `reduce_op` asks for, of tensors that it can be done with."""
         kind = getattr(reduce_op, "op", reduce_op)
         averages = kind == dist.ReduceOp.AVG

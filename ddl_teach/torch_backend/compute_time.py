@@ -10,6 +10,8 @@ Real ranks compute in real time, and nothing is added.
 What to look at: on the timeline, messages under the work.
 """
 
+from __future__ import annotations
+
 import time
 from typing import Any
 
@@ -36,7 +38,7 @@ class Computing(DispatchMode):  # type: ignore[misc]
         self.flops = 0.0
         self.seconds = 0.0
 
-    def __enter__(self) -> "Computing":
+    def __enter__(self) -> Computing:
         streams.guard(True)
         super().__enter__()
         return self

@@ -5,6 +5,8 @@ one stream: beside what the rank computes, until it waits. One that torch waits 
 carried out by the rank itself, without a thread.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -43,7 +45,7 @@ class RankGroup(ProcessGroup):  # type: ignore[misc]
         self._line.run(function, *args)
         return CollectiveWork(None, tensors)
 
-    def _get_backend(self, device: torch.device) -> "RankGroup":
+    def _get_backend(self, device: torch.device) -> RankGroup:
         """This group, for every device: from torch 2.14 on `batch_isend_irecv` asks for it."""
         return self
 
@@ -199,7 +201,7 @@ class RankGroup(ProcessGroup):  # type: ignore[misc]
 
     def new_group(
         self, ranks: Sequence[int], group_name: str = "", **_: Any
-    ) -> "RankGroup | None":  # fmt: skip
+    ) -> RankGroup | None:  # fmt: skip
         """A group of these ranks, which torch asks all ranks for, or its members alone."""
         if self.comm.rank not in ranks:
             return None

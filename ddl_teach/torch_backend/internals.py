@@ -25,6 +25,8 @@
 Another version of torch may have them otherwise: `check_version` refuses what was not tried.
 """
 
+from __future__ import annotations
+
 import itertools
 import sys
 import threading

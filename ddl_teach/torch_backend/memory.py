@@ -17,6 +17,8 @@ an offload of ours is not the device's; its buckets there are (`DeviceMemory(com
 What to look at: with `simulate(..., memory=80 * 2**30)` a network that does not fit says so.
 """
 
+from __future__ import annotations
+
 import weakref
 from collections.abc import Iterable
 from functools import partial
@@ -46,7 +48,7 @@ class TensorMemory(DispatchMode):  # type: ignore[misc]
             for tensor in (*module.parameters(), *module.buffers()):
                 self.hold(internals.own_part(tensor).untyped_storage(), "weights")
 
-    def __enter__(self) -> "TensorMemory":
+    def __enter__(self) -> TensorMemory:
         internals.tell_of_resizes(self._comm, self._hold_again)
         self._outside = self._comm.attributes.get(TensorMemory)
         self._comm.attributes[TensorMemory] = self

@@ -7,6 +7,8 @@ The script finds RANK, WORLD_SIZE and the like in `os.environ`, and whatever bac
 it gets ours. Simulated ranks share one interpreter: what one changes in a module, all ranks see.
 """
 
+from __future__ import annotations
+
 import os
 import sys
 from collections import ChainMap

@@ -10,6 +10,8 @@ but needs two to six times as long to look it up. In rank programs this table is
 What the table does not know takes torch's way, and is noted where it is one of these three.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -31,7 +33,7 @@ NOT_PLAIN = {torch.Tag.inplace_view, torch.Tag.data_dependent_output,
              torch.Tag.dynamic_output_shape}  # fmt: skip
 _usual_dispatch = FakeTensorMode.dispatch
 _subclass: Any = torch.Tensor._make_subclass
-_table: dict[Any, "Effect"] = {}
+_table: dict[Any, Effect] = {}
 
 
 class Effect(NamedTuple):

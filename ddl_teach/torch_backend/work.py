@@ -5,6 +5,8 @@ C++, where no other simulated rank could go on. So the future is completed just 
 callback at the end of the pass. Until then the collective runs beside the pass.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any

@@ -4,6 +4,8 @@ Views of one storage count once, a storage that was given back as nothing. Activ
 forward pass saves for the backward pass: it goes through a hook, and counts until it is dropped.
 """
 
+from __future__ import annotations
+
 import weakref
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -72,7 +74,7 @@ class Activations(torch.autograd.graph.saved_tensors_hooks):
         super().__init__(self._pack, lambda saved: saved.x)
         self.held = self.most = 0
 
-    def __enter__(self) -> "Activations":  # type: ignore[override]  # with Activations() as saved
+    def __enter__(self) -> Activations:  # type: ignore[override]  # with Activations() as saved
         super().__enter__()
         self._before = _counting.set((*_counting.get(), self))
         return self
@@ -85,7 +87,7 @@ class Activations(torch.autograd.graph.saved_tensors_hooks):
         """Whether the storage of this tensor is saved now."""
         return self._users[identity(x)] > 0
 
-    def _pack(self, x: Tensor) -> "_Saved":
+    def _pack(self, x: Tensor) -> _Saved:
         saved, nbytes = _Saved(x), x.untyped_storage().nbytes()
         for counter in _counting.get():
             counter.add(saved, identity(x), nbytes)

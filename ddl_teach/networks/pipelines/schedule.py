@@ -5,6 +5,8 @@ network, micro-batch m goes through replica m mod replicas.
 What to look at: print one. A row is a rank; read F3 as "micro-batch 3 forward", B3 as "backward".
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -76,7 +78,7 @@ class Schedule:
         held = map(self.held_by, range(self.ranks))
         return {place: number for own in held for number, place in enumerate(own)}
 
-    def __deepcopy__(self, memo: object) -> "Schedule":
+    def __deepcopy__(self, memo: object) -> Schedule:
         return self  # nothing in it can change, so a thousand simulated ranks share one
 
     def computation(self, rank: int) -> list[Word]:

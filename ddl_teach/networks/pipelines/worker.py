@@ -6,6 +6,8 @@ ones. A message is one activation or one gradient, sent without waiting.
 What to look at: `_run_arrived` is all that a message-driven pipeline needs instead of an order.
 """
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -226,7 +228,7 @@ class PipelineWorker:
         for replica in own:
             self.stages[replica, word.stage].set_weight_gradients(total)
 
-    METHODS: ClassVar[Mapping[type, Callable[["PipelineWorker", Any], Any]]] = {
+    METHODS: ClassVar[Mapping[type, Callable[[PipelineWorker, Any], Any]]] = {
         do.Forward: _forward,
         do.Backward: _backward,
         do.BackwardInput: _backward,

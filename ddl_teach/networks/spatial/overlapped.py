@@ -16,6 +16,8 @@ Backwards the gradients of foreign points travel home while that of the core is 
 al. 2019. What to look at: nothing is computed twice, but five small windows are slower than one.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -45,7 +47,7 @@ class WindowReach:
             return x
         return with_halo(self.comm, x, self.axis, self.before, self.after, fill)
 
-    def to_come(self) -> "WindowReach":
+    def to_come(self) -> WindowReach:
         """The same windows over a tile that `padded` has returned."""
         return self if self.comm.size > 1 else replace(self, before=0, after=0)
 

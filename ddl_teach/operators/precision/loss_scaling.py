@@ -14,6 +14,8 @@ ICLR 2018; torch.amp.GradScaler does the same. A step:
     or scale = scale.after(False)     and no update, where a gradient has overflowed
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -44,7 +46,7 @@ class LossScale:
             factors = f"growth={self.growth} and backoff={self.backoff}"
             raise ValueError(f"{factors}: the first must be 1 or more, the second 1 or less")
 
-    def after(self, finite: bool) -> "LossScale":
+    def after(self, finite: bool) -> LossScale:
         """The scale for the next step, after gradients that were all finite, or were not."""
         if not finite:
             return replace(self, scale=self.scale * self.backoff, good_steps=0)

@@ -8,6 +8,8 @@ rounding does to a training, and not how fast it is. Micikevicius et al., 2022. 
 gradients have another range than activations, so they have a quantiser of their own.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from functools import partial
 from typing import Any

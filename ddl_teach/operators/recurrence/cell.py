@@ -10,6 +10,8 @@ with the states h, or h and c. `elman`, `gru` and `lstm` hold only the step and 
 arrays of any leading axes: one cell, or all cells of a wavefront.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -44,7 +46,7 @@ class Weights:
     input_bias: Tensor  # gates * H
     hidden_bias: Tensor  # gates * H
 
-    def plus(self, other: "Weights") -> "Weights":
+    def plus(self, other: Weights) -> Weights:
         return Weights(*map(torch.add, vars(self).values(), vars(other).values()))
 
 

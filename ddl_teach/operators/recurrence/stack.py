@@ -1,5 +1,7 @@
 """Several layers of one kind of cell on top of each other, with the weights of torch's own."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -25,7 +27,7 @@ class Stack:
         return len(self.layers)
 
     @classmethod
-    def of(cls, module: torch.nn.RNNBase) -> "Stack":
+    def of(cls, module: torch.nn.RNNBase) -> Stack:
         """The weights of a torch.nn.RNN, GRU or LSTM; shared, not copied."""
         cell = KINDS.get(type(module))
         if cell is None:

@@ -12,6 +12,8 @@ Stich, Cordonnier & Jaggi, "Sparsified SGD with memory", 2018; Alistarh et al., 
 What to look at: compressors are one or the other, hardly ever both; the biased ones need a memory.
 """
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
@@ -68,7 +70,7 @@ class Compressor(ABC):
     def error(self, size: int) -> float:
         """A bound on E|decode(encode(x)) - x|^2 / |x|^2 for vectors of `size` numbers."""
 
-    def stream(self, seed: int = 0) -> "CompressorState":
+    def stream(self, seed: int = 0) -> CompressorState:
         """A sender's side; links with different seeds draw different random numbers."""
         return CompressorState(self, seed)
 

@@ -5,6 +5,8 @@ rows of it. To name a row takes 4 bytes, to send it 4 width or more. A task that
 beforehand is a `worker.KnowsRows`. Li et al. 2014: ranges of keys that are pushed and pulled.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +19,7 @@ class Rows:
     width: int
     numbers: np.ndarray
 
-    def between(self, begin: int, end: int) -> "Rows":
+    def between(self, begin: int, end: int) -> Rows:
         """The rows with numbers at the places `begin` to before `end` of the vector."""
         first, last = np.searchsorted(self.numbers, (begin // self.width, -(-end // self.width)))
         return Rows(self.width, self.numbers[first:last])
@@ -33,5 +35,5 @@ class Rows:
         return np.concatenate([[self.width], self.between(begin, end).numbers]).astype(np.uint32)
 
     @classmethod
-    def unpacked(cls, message: np.ndarray) -> "Rows":
+    def unpacked(cls, message: np.ndarray) -> Rows:
         return cls(int(message[0]), message[1:])

@@ -4,6 +4,8 @@ Cost: that of the collective, any of ours or one's own; by ring 2 (P-1)/P n byte
 where a server takes in P n. Patarasuk and Yuan 2009.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -29,7 +31,7 @@ class AllReduce(Distribution["AllReduceHandle"]):
 
     def open(
         self, comm: Comm, weights: np.ndarray, compressor: Compressor, service: Service
-    ) -> "AllReduceHandle":
+    ) -> AllReduceHandle:
         allreduce = self.algorithm
         if isinstance(allreduce, str):
             allreduce = registry.function(allreduce, "allreduce")

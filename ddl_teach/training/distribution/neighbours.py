@@ -10,6 +10,8 @@ of all is kept, whatever a compressor does. Lian et al., "Can decentralized algo
 centralized algorithms?", NeurIPS 2017. What to look at: no rank sends more than another.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -45,7 +47,7 @@ class Neighbours(Distribution["Neighbour"]):
 
     def open(
         self, comm: Comm, weights: np.ndarray, compressor: Compressor, service: Service
-    ) -> "Neighbour":
+    ) -> Neighbour:
         return Neighbour(comm, self.graph, weights, compressor)
 
     def objection(

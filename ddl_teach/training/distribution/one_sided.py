@@ -12,6 +12,8 @@ message, or know whose update came last. Gropp, Hoefler, Thakur and Lusk, "Using
 What to look at: kinds "add" and "get" in the ledger; no rank's timeline shows a server.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,7 +67,7 @@ class OneSided(Distribution["Reaching | OnlyRank"]):
 
     def open(
         self, comm: Comm, weights: np.ndarray, compressor: Compressor, service: Service
-    ) -> "Reaching | OnlyRank":
+    ) -> Reaching | OnlyRank:
         if comm.size == 1:
             return OnlyRank(weights, compressor, service)
         return Reaching(comm, weights, service, self.patience)

@@ -6,6 +6,8 @@ be made on the way, for a liar could hide in it.
 What to look at: workers with unlike data look like liars.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -47,7 +49,7 @@ class Robust(Distribution["Judged"]):
 
     def open(
         self, comm: Comm, weights: np.ndarray, compressor: Compressor, service: Service
-    ) -> "Judged":
+    ) -> Judged:
         stream, last = compressor.stream(comm.rank), np.zeros_like(weights)
         expected = min(self.liars, most_liars(self.rule, comm.size))
 

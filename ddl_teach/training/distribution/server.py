@@ -12,6 +12,8 @@ Narayanamurthy, "An architecture for parallel topic models", VLDB 2010; Li et al
 What to look at: `ledger.bytes_to(0)` of all workers together is the ingress of the first server.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import ClassVar
@@ -164,7 +166,7 @@ class ServerLoop:
     state: ServerState
     begin: int  # where its shard begins in the whole vector
     compressor: Codec
-    alarm: "SilenceLimit | None"
+    alarm: SilenceLimit | None
     requests: int  # their tag
     wanted: dict[int, np.ndarray] = field(default_factory=dict)  # places, by the worker that asked
     worker: None = field(default=None, init=False)

@@ -5,6 +5,8 @@ counters, before and after a gradient, shows how stale it was, without a lock. C
 but traffic between the cores' caches. The ledger stays empty, and `Result.staleness` does not.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -37,7 +39,7 @@ class SharedVector(Distribution["Common"]):
 
     def open(
         self, comm: Comm, weights: np.ndarray, compressor: Compressor, service: Service
-    ) -> "Common":
+    ) -> Common:
         begin = -(-weights.nbytes // LINE) * LINE
         # Every rank's part is that large, but memory that is not touched takes no room.
         memory = comm.shared_memory(begin + LINE)

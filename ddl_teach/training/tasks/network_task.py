@@ -6,6 +6,8 @@ out, once each. What a network keeps besides (running means) would differ from w
 to worker, and is refused.
 """
 
+from __future__ import annotations
+
 import copy
 
 import numpy as np
@@ -35,7 +37,7 @@ class NetworkTask(Task):
         self.learnt = data[0][~held_out], data[1][~held_out]
         self.held_out = data[0][held_out], data[1][held_out]
 
-    def on(self, device: str) -> "NetworkTask":
+    def on(self, device: str) -> NetworkTask:
         if device == str(self._parameters[0].device):
             return self
         task = copy.copy(self)

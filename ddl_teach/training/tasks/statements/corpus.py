@@ -8,6 +8,8 @@ The files are those of the Python that runs, and so numbers depend on its versio
 Reading takes a few seconds: read it once and hand the arrays to the ranks.
 """
 
+from __future__ import annotations
+
 import ast
 import sysconfig
 from collections import Counter
@@ -46,7 +48,7 @@ class Corpus:
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
 
-    def __deepcopy__(self, memo: dict[int, object]) -> "Corpus":
+    def __deepcopy__(self, memo: dict[int, object]) -> Corpus:
         return self  # it cannot be changed: simulated ranks share one
 
 
