@@ -215,9 +215,10 @@ class Simulation:
 
     def asked_for(self, message: Any, time: float) -> None:
         """A receive has asked for the message; perhaps its sender waits for that."""
-        if message.__class__ is list and message[SENDER].asked is None:
-            message[SENDER].asked = time
-            self._finish_send(message[SENDER])
+        sender = message[SENDER] if message.__class__ is list else None
+        if sender.__class__ is SimulatedRequest and sender.asked is None:
+            sender.asked = time
+            self._finish_send(sender)
 
     def _finish_send(self, request: SimulatedRequest) -> None:
         if request.left is not None and request.asked is not None:
