@@ -341,7 +341,7 @@ def _ranks(text: str, size: int) -> list[int]:
     try:
         for word in text.replace("all", ":").split(","):
             bounds = [int(number) if number else None for number in word.split(":")]
-            chosen.update(range(size)[slice(*bounds)] if ":" in word else [range(size)[bounds[0]]])
+            chosen.update(range(size)[slice(*bounds)] if ":" in word else [range(size)[int(word)]])
     except (ValueError, IndexError, TypeError):
         raise UsageError(
             f"--ranks takes numbers of 0 to {size - 1}, as in 2 or 0,2 or 1:4, not '{text}'"

@@ -143,7 +143,7 @@ def whole_step(
     return tuple(np.median(np.max(took, axis=0), axis=0)[:, 0].tolist())
 
 
-def _work(comm: Comm, x: np.ndarray, exchange: Callable | None = None) -> None:
+def _work(comm: Comm, x: np.ndarray, exchange: Callable[..., object] | None = None) -> None:
     weights = LARGE.initial()
     _, gradient = LARGE.gradient(weights, comm.rank, comm.size, 0)
     if exchange is not None:

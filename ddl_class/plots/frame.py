@@ -137,7 +137,7 @@ class Plane(Axes):
         else:
             low, high = self.get_xlim() if which == "x" else self.get_ylim()
             if high < 5 * low:  # else perhaps one number, or none
-                subs = np.arange(1, 10, 0.25 if high < 2 * low else 1)
+                subs = list(np.arange(1, 10, 0.25 if high < 2 * low else 1))
             axis.set_major_locator(LogLocator(base, subs if base == 10 else (1.0,)))
         self.write_axis(which, text)
         axis.set_minor_formatter(NullFormatter())

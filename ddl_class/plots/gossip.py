@@ -78,7 +78,7 @@ def _draw_graph(ax: Plane, rounds: Rounds) -> None:
             look: Look = {"arrowstyle": "-" if mutual else "-|>", "shrinkA": 8, "shrinkB": 8}
             look |= {"color": BRIGHT[step] if len(rounds) > 1 else "#888888", "linewidth": 1.0}
             ax.add_patch(FancyArrowPatch(places[rank], places[to], mutation_scale=8, **look))
-    ax.scatter(*places.T, 130, [*map(rank_colour, range(ranks))], zorder=3)
+    ax.scatter(places[:, 0], places[:, 1], 130, [*map(rank_colour, range(ranks))], zorder=3)
     for rank, place in enumerate(places):
         ax.note(
             f"{rank}", place, (0, 0), ha="center", va="center", color=ink_on(rank_colour(rank))

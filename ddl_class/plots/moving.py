@@ -363,8 +363,10 @@ class FilmStage:
 def _wrapped(line: str, room: int) -> list[str]:
     """A line of code, cut into rows of at most `room` letters; later rows stand further right."""
     own = " " * (len(line) - len(line.lstrip()))
-    given = {"initial_indent": own, "subsequent_indent": own + " " * 8}
-    return textwrap.wrap(line.strip(), room, **given, break_on_hyphens=False)
+    further = own + " " * 8
+    return textwrap.wrap(
+        line.strip(), room, initial_indent=own, subsequent_indent=further, break_on_hyphens=False
+    )
 
 
 def _on_its_way(flight: Flight) -> tuple[list[float], list[float], list[float]]:

@@ -29,7 +29,7 @@ def run_program(program: Callable[..., Any], comm: Comm, **kwargs: Any) -> Any:
     except AttributeError as error:
         # Told here: `__getattr__` would make each use of a verb slower, and there are millions.
         if isinstance(error.obj, Comm):
-            error.args = (unknown_verb(error.name, [*vars(error.obj), *dir(error.obj)]),)
+            error.args = (unknown_verb(str(error.name), [*vars(error.obj), *dir(error.obj)]),)
             error.obj = None  # or Python adds advice of its own
         raise
     finally:

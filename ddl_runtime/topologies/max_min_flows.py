@@ -71,8 +71,7 @@ class Agenda(dict[float, list[Any]]):
 
     def __missing__(self, time: float) -> list[Any]:
         heapq.heappush(self.times, time)
-        self[time] = events = []
-        return events
+        return self.setdefault(time, [])
 
     def pop_earliest(self) -> list[Any]:
         """All that is to happen at the earliest time."""

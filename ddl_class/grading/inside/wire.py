@@ -85,7 +85,7 @@ def _write(value: Any, put: Any, depth: int) -> None:
         )
         put(letter + COUNT.pack(len(value)))
         depth = 0 if letter == b"e" else depth - 1
-        for item in chain.from_iterable(value.items()) if letter == b"m" else value:
+        for item in chain.from_iterable(value.items()) if isinstance(value, dict) else value:
             _write(item, put, depth)
     elif isinstance(value, np.ndarray):
         put(b"a")

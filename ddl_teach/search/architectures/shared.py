@@ -47,12 +47,12 @@ class SharedTask:
 
     def gradient(self, weights: np.ndarray, part: int, parts: int, step: int) -> LossAndGradient:
         """The gradient of this worker's path, on its share of the minibatch; zero off the path."""
-        self.inner.model.chosen = self.path(part, parts, step)
+        self.inner.model.chosen = self.path(part, parts, step)  # type: ignore[assignment]
         return self.inner.gradient(weights, part, parts, step)
 
     def error(self, weights: np.ndarray, genotype: Genotype) -> float:
         """The share of the validation part that a genotype gets wrong with these weights."""
-        self.inner.model.chosen = genotype
+        self.inner.model.chosen = genotype  # type: ignore[assignment]
         return 1 - self.inner.accuracy(weights)
 
 
