@@ -4,14 +4,15 @@
 
 Runs the notebooks twice. The second time there is one processor, with plainer arithmetic and other
 hashes. What a cell shows is kept if it was the same text both times; so what depends on time, on
-the machine or on chance is not compared. Some notebooks read Python's own library, and messages
-change with it: the comparison is made on the system and the Python that the file names.
+the machine or on chance is not compared. Some notebooks read Python's own library, which changes
+with each of its releases: the comparison is made on the system and the Python that the file names.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import platform
 import re
 import subprocess
 import sys
@@ -31,7 +32,7 @@ PLAIN = {
     "ATEN_CPU_CAPABILITY": "default",
     "NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_V4 AVX512_ICL AVX512_SPR",
 }
-SYSTEM = f"{sys.platform}, Python {sys.version_info.major}.{sys.version_info.minor}"
+SYSTEM = f"{sys.platform}, Python {platform.python_version()}"
 RUN = "import pytest; raise SystemExit(pytest.main())"
 
 Outputs = list[dict[str, Any]]

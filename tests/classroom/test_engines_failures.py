@@ -37,7 +37,7 @@ FAILURES = {
         "<here>\nwhile True:\n    pass", TimedOut, KEEPS, "time was up", "timeout",
     ),
     "sleep": (
-        "import time\n<here>; time.sleep(1000)", TimedOut, KEEPS, r"time.sleep\(1000\)",
+        "import time\n<here>\ntime.sleep(1000)", TimedOut, KEEPS, r"time.sleep\(1000\)",
     ),
     "sys.exit": ("import sys\nsys.exit(3)", RankFailed, KEEPS, r"SystemExit\(3\): the program"),
     "exit": ("exit()", RankFailed, KEEPS, "SystemExit"),
@@ -46,18 +46,18 @@ FAILURES = {
         DiagnosedError, LOSES, "recv",
     ),
     "waits in MPI": (
-        f"{MPI}if comm.rank: <three>; world.Recv(np.zeros(3), 0)", TimedOut, LOSES,
-        "rank 0  (had returned|at)", r"rank 3  at line 3 of cell \[7\]: .*world.Recv",
+        f"{MPI}if comm.rank:\n    <three>\n    world.Recv(np.zeros(3), 0)", TimedOut, LOSES,
+        "rank 0  (had returned|at)", r"rank 3  at line 5 of cell \[7\]: world.Recv",
         "Nothing could end the call that ranks 1, 2, 3 sat in",
     ),
     "MPI's barrier while one raised": (
         f"{MPI}import os\nif comm.rank == 1:\n    while os.stat('<marks>').st_size < 3: pass\n"
-        "    raise ValueError('x')\n<here>; world.Barrier()", RankFailed, LOSES,
-        "rank 1 raised ValueError: x", r"rank 2  at line 7 of cell \[7\]: .*world.Barrier",
+        "    raise ValueError('x')\n<here>\nworld.Barrier()", RankFailed, LOSES,
+        "rank 1 raised ValueError: x", r"rank 2  at line 8 of cell \[7\]: .*world.Barrier",
     ),
     "deep in compiled code": (
-        "<here>; sum(range(10**12))", TimedOut, LOSES,
-        r"rank 0  at line 1 of cell \[7\]: .*sum\(range",
+        "<here>\nsum(range(10**12))", TimedOut, LOSES,
+        r"rank 0  at line 2 of cell \[7\]: .*sum\(range",
     ),
     "os._exit": ("import os\nif comm.rank == 1: os._exit(5)", RankFailed, LOSES, "rank 1 died"),
     "killed": (
