@@ -164,9 +164,9 @@ assert share["grammar"][0] > share["random"][0]
 # %% [markdown]
 # Are the learnt vectors ahead of random ones? No label was in the library, so that would be much.
 # But it depends on which library was read. With Python 3.11.7 they are right about twice as often,
-# with 3.11.2, whose library hardly differs, less often. Counts of statements and the grammar, which
-# need no training, do at least as well in both. With 45 programs the intervals are wide: learnt,
-# counts and grammar cannot be told apart.
+# with 3.11.2, whose library hardly differs, less often. Counts of statements and the grammar
+# need no training, and do at least as well in both. With 45 programs the intervals are wide:
+# learnt, counts and grammar cannot be told apart.
 # Where does the grammar go wrong?
 
 # %%
