@@ -7,6 +7,7 @@ import pytest
 from benchmarks import many_ranks
 from benchmarks.many_ranks import (
     LINK,
+    MILLION,
     RANKS,
     RESULTS,
     SYMMETRIC,
@@ -19,7 +20,7 @@ from ddl_teach import simulate
 from ddl_teach.theory import collectives
 from tests.benchmarks.quotations import plain
 
-ROW = r"^(PAT|two trees, short|two trees, long|two trees) +(\d+) +(\d+) +([\d.]+) ms +([\d.]+) ms"
+ROW = r"^(\S.*?) +(\d+) +(\d+) +([\d.]+) ms +([\d.]+) ms"
 RECORDED = {row[0]: row[1:] for row in re.findall(ROW, RESULTS.read_text(), re.MULTILINE)}
 
 
@@ -49,6 +50,13 @@ def test_two_trees_send_so_many_messages_a_chunk_and_stay_near_their_formula(chu
 
 def test_what_the_benchmark_says_of_1_mib_is_so():
     assert f"{4 * (RANKS - 1) * 8 / 1e6:.1f} million" in " ".join(many_ranks.__doc__.split())
+
+
+@pytest.mark.parametrize("way", SYMMETRIC)
+def test_a_million_symmetric_ranks_took_what_their_formula_says(way):
+    size, ranks, simulated, computed = map(float, RECORDED[way])
+    assert (size, ranks) == (2**23, MILLION)
+    assert f"{1e3 * SYMMETRIC[way][1](MILLION):.4f}" == f"{computed:.4f}" == f"{simulated:.4f}"
 
 
 @pytest.mark.parametrize("way", SYMMETRIC)
