@@ -19,7 +19,7 @@ from torch.nn.functional import scaled_dot_product_attention
 from ddl_teach.comm import Comm
 from ddl_teach.networks.autograd_collectives import gather_in
 from ddl_teach.networks.context.layouts import check_positions
-from ddl_teach.networks.context.ring_attention import rows_at_once, visible
+from ddl_teach.networks.context.ring_attention import rows_at_once
 
 
 def gathering_attention(
@@ -35,9 +35,8 @@ def gathering_attention(
     order, by_place = torch.cat(list(positions)).sort()
     keys, values = gathered[:, :, :, by_place.to(queries.device)]
     outputs = []
-    for rows in rows_at_once(queries):  # each with no more keys than it sees
-        count, seen = visible(positions[comm.rank][rows], order, causal)
-        mask = None if seen is None else seen.to(queries.device)
+    # Each with no more keys than it sees.
+    for rows, count, seen in rows_at_once(queries, positions[comm.rank], order, causal):
         its = queries[:, :, rows], keys[:, :, :count], values[:, :, :count]
-        outputs.append(scaled_dot_product_attention(*its, mask, enable_gqa=grouped))
+        outputs.append(scaled_dot_product_attention(*its, seen, enable_gqa=grouped))
     return torch.cat(outputs, 2)

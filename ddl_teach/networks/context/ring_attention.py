@@ -91,20 +91,23 @@ def tiles(
     heads = [slice(None)]
     if queries.device.type == "cpu":
         heads = [slice(head, head + 1) for head in range(queries.shape[1])]
-    for own in rows_at_once(queries):
-        count, seen = visible(mine[own], others, causal)
+    for own, count, seen in rows_at_once(queries, mine, others, causal):
         if count:
-            mask = None if seen is None else seen.to(queries.device)
             for head in heads:
-                yield (slice(None), head, own), (slice(None), head, slice(count)), mask
+                yield (slice(None), head, own), (slice(None), head, slice(count)), seen
 
 
-def rows_at_once(queries: Tensor) -> Iterator[slice]:
-    """Which queries are computed one after another; one slice at least."""
+def rows_at_once(
+    queries: Tensor, mine: Tensor, others: Tensor, causal: bool
+) -> Iterator[tuple[slice, int, Tensor | None]]:
+    """Which queries are computed one after another, with how many keys, and which of these sees
+    which (None: all); one slice at least."""
     length = queries.shape[2]
     rows = ROWS if queries.device.type == "cpu" else length
     for first in range(0, max(1, length), max(1, rows)):
-        yield slice(first, first + rows)
+        own = slice(first, first + rows)
+        count, seen = visible(mine[own], others, causal)
+        yield own, count, None if seen is None else seen.to(queries.device)
 
 
 def visible(mine: Tensor, others: Tensor, causal: bool) -> tuple[int, Tensor | None]:
