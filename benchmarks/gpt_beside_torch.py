@@ -142,7 +142,7 @@ class FlashAttention(nn.Module):
         return torch.ops.aten._scaled_dot_product_flash_attention(*qkv, 0.0, True)[0]
 
 
-def lead_to_processors() -> torch.library.Library:
+def attention_for_processors() -> torch.library.Library:
     """Torch's flash attention of GPUs becomes that of processors, as long as this is held."""
     of_processors = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
     nothing = torch.zeros(())
@@ -212,7 +212,7 @@ COMPARISONS = {
 def measure(comm: Comm, repetitions: int) -> dict[str, dict[str, np.ndarray]]:
     """Seconds of every repetition on this rank, by comparison and way."""
     torch.set_num_threads(1)
-    held = lead_to_processors()
+    held = attention_for_processors()
     times = {}
     with gloo.meeting(comm):
         mesh = init_device_mesh("cpu", (comm.size,))

@@ -9,8 +9,9 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor.experimental import _attention as cutting
 from torch.distributed.tensor.parallel import parallelize_module
 from torch.nn.functional import scaled_dot_product_attention
-from training_programs import Attention, attention_for_processors, begin
+from training_programs import begin
 
+from benchmarks.gpt_beside_torch import FlashAttention, attention_for_processors
 from ddl_teach import simulate
 from ddl_teach.networks.context.gathering import gathering_attention
 from ddl_teach.networks.context.layouts import zigzag
@@ -29,7 +30,7 @@ def beside_each_other(comm, rotate):
     mesh = init_device_mesh("cpu", (comm.size,))
     cutting._enable_context_parallel_dispatcher()
     cutting.set_rotate_method(rotate)
-    layer = nn.Sequential(Attention())
+    layer = nn.Sequential(FlashAttention())
     kind = cutting._ContextParallel.AttentionType.SDPA
     parallelize_module(layer[0], mesh, cutting._ContextParallel(2, kind))
     torch.manual_seed(0)

@@ -22,6 +22,7 @@ from torch.distributed.tensor.parallel import (
 )
 from torch.nn.parallel import DistributedDataParallel
 
+from benchmarks.gpt_beside_torch import FlashAttention, attention_for_processors
 from ddl_teach import torch_backend
 
 WIDTH, BATCH = 24, 24
@@ -298,40 +299,7 @@ def one_process_gradients(stages):
 
 # -- context parallelism ------------------------------------------------------------------------
 
-NOTHING = torch.zeros(())
-
-
-def flash_attention(q, k, v, dropout_p=0.0, is_causal=False, return_debug_mask=False, scale=None):
-    out, logsumexp = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(
-        q, k, v, dropout_p, is_causal, scale=scale
-    )
-    return out, logsumexp, None, None, q.shape[2], k.shape[2], NOTHING, NOTHING, NOTHING
-
-
-def flash_attention_backward(
-    grad_out, q, k, v, out, logsumexp, _q, _k, _max_q, _max_k, dropout_p, is_causal, _seed,
-    _offset, scale=None,
-):  # fmt: skip
-    return torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward(
-        grad_out, q, k, v, out, logsumexp, dropout_p, is_causal, scale=scale
-    )
-
-
-def attention_for_processors():
-    """Torch cuts sequences for the attention of GPUs only: as long as this is held, this process
-    has it for its processor, too."""
-    library, name = torch.library.Library("aten", "IMPL"), "_scaled_dot_product_flash_attention"
-    library.impl(name, flash_attention, "CPU")
-    library.impl(f"{name}_backward", flash_attention_backward, "CPU")
-    return library
-
-
 OF_SIMULATED_RANKS = attention_for_processors()
-
-
-class Attention(nn.Module):
-    def forward(self, q, k, v):
-        return torch.ops.aten._scaled_dot_product_flash_attention(q, k, v, 0.0, True)[0]
 
 
 class Causal(nn.Module):
@@ -340,7 +308,7 @@ class Causal(nn.Module):
     def __init__(self):
         super().__init__()
         torch.manual_seed(0)
-        self.up, self.attention, self.down = nn.Linear(12, 36), Attention(), nn.Linear(12, 12)
+        self.up, self.attention, self.down = nn.Linear(12, 36), FlashAttention(), nn.Linear(12, 12)
         self.double()
 
     def forward(self, x):
