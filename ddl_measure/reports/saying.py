@@ -75,18 +75,8 @@ def what_is_unclear(report: Report) -> Iterator[Finding]:
         if names.count(entry.name) > 1:
             yield finding("two_of_a_name", f"{where}.name", name=entry.name)
         for number, series in enumerate(entry.series or ()):
-            here, values = f"{where}.series[{number}]", series.values or ()
-            yield from _words(series, here)
-            unit = QUANTITIES.get(series.quantity or "", (series.unit,))[0]
-            if series.unit not in (None, unit):
-                yield finding("other_unit", f"{here}.unit", series=series, unit=unit)
-            if series.repeated is not None and series.repeated < len(values):
-                count = len(values)
-                yield finding("too_many_values", f"{here}.repeated", series=series, count=count)
-            if series.quantity == "accuracy" and not all(0 <= value <= 1 for value in values):
-                yield finding("no_share", f"{here}.values")
-            if series.deterministic and len(set(values)) > 1:
-                yield finding("values_differ", f"{here}.deterministic")
+            yield from _words(series, f"{where}.series[{number}]")
+            yield from _unclear_series(series, f"{where}.series[{number}]")
     for place, trial in enumerate(report.trials or ()):
         yield from _words(trial, f"trials[{place}]")
         if trial.entry is not None and trial.entry not in names:
@@ -186,6 +176,18 @@ def _words(thing: Any, where: str) -> Iterator[Finding]:
         count = getattr(thing, field, None)
         if count is not None and count < 1:
             yield finding("less_than_one", f"{where}.{field}", count=count)
+
+
+def _unclear_series(series: Series, where: str) -> Iterator[Finding]:
+    values, unit = series.values or (), QUANTITIES.get(series.quantity or "", (series.unit,))[0]
+    if series.unit not in (None, unit):
+        yield finding("other_unit", f"{where}.unit", series=series, unit=unit)
+    if series.repeated is not None and series.repeated < len(values):
+        yield finding("too_many_values", f"{where}.repeated", series=series, count=len(values))
+    if series.quantity == "accuracy" and not all(0 <= value <= 1 for value in values):
+        yield finding("no_share", f"{where}.values")
+    if series.deterministic and len(set(values)) > 1:
+        yield finding("values_differ", f"{where}.deterministic")
 
 
 def _missing(where: str, field: str) -> Finding:
