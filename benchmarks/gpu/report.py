@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from benchmarks.data_parallel import FLOOR
-from benchmarks.gpu.default_paths import default_table
+from benchmarks.gpu.default_paths import default_table, two_beat_one
 from benchmarks.gpu.device_numbers import roof_of
 from benchmarks.gpu.language_model import ALONE, STEP, simulated_step
 from benchmarks.pictures import plot_decisions
@@ -173,7 +173,7 @@ def crossings(run: DeviceRun) -> str:
     lines += [
         f"  best chunk of {size_text(size)}: predicted {best}, of those measured "
         f"{size_text(quickest.chunk)}",
-        f"  chunks beat staging: predicted from {size_text(staging.two_beat_one(route))}, "
+        f"  chunks beat staging: predicted from {size_text(two_beat_one(route))}, "
         f"in the table measured here from {began[0] if began else 'no size that was tried'}",
         f"  {'way':<22}{'predicted':>12}{'measured':>12}{'/ predicted':>13}",
     ]
