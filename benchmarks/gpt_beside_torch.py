@@ -13,7 +13,9 @@ wheels are not built).
     context        attention alone, forward and backward, its positions on all ranks (zigzag):
                    ring, gathered keys and Ulysses, and torch's context parallel by both its
                    rotations. Torch has it for GPUs only: it is led to its own flash attention for
-                   processors. So that is what it computes with; ours computes with plain products.
+                   processors. Ulysses and gathered keys compute with that as well, the ring with
+                   plain products. Beside them that kernel alone, without any message: the whole
+                   text, and a rank's part of the heads.
 
 A time is that of the slowest rank. Before they are timed both sides are compared: losses of steps,
 or outputs and gradients. Shown are medians with nonparametric 95% intervals.
@@ -50,7 +52,7 @@ from ddl_teach.networks.any_module.wrap import wrap
 from ddl_teach.networks.context.gathering import gathering_attention
 from ddl_teach.networks.context.layouts import zigzag
 from ddl_teach.networks.context.ring_attention import ring_attention
-from ddl_teach.networks.context.ulysses import ulysses
+from ddl_teach.networks.context.ulysses import on_one_rank, ulysses
 from ddl_teach.networks.models.gpt import Block, gpt
 from ddl_teach.networks.models.loss import Batch, mean_loss
 from ddl_teach.networks.tensor.gpt import split_gpt
@@ -61,6 +63,7 @@ BATCH = 4  # texts of all ranks together
 TEXT = 2048  # positions of the attention alone
 CLOSE = 1e-3  # of losses and gradients in float32
 WARM_UP = 3
+KERNEL = "the kernel alone"
 
 Step = Callable[[], Any]
 
@@ -192,14 +195,27 @@ def context(comm: Comm, mesh: DeviceMesh) -> dict[str, Step]:
         output.backward(gradient)
         return sum(x.abs().mean().item() for x in (output, *(x.grad for x in qkv)))
 
+    *heads, gradient_of_heads = (
+        torch.randn(1, HEADS // comm.size, TEXT, WIDTH // HEADS) for _ in range(4)
+    )
+
+    def kernel_alone() -> None:
+        for x in heads:
+            x.requires_grad_().grad = None
+        on_one_rank(*heads).backward(gradient_of_heads)
+
     ours = (ring_attention, gathering_attention, ulysses)
-    return {
-        way.__name__: partial(there_and_back, partial(way, comm, positions=positions))
-        for way in ours
-    } | {
-        f"torch's, {rotation}": partial(there_and_back, theirs, rotation)
-        for rotation in ("alltoall", "allgather")
-    }
+    return (
+        {
+            way.__name__: partial(there_and_back, partial(way, comm, positions=positions))
+            for way in ours
+        }
+        | {KERNEL: kernel_alone}
+        | {
+            f"torch's, {rotation}": partial(there_and_back, theirs, rotation)
+            for rotation in ("alltoall", "allgather")
+        }
+    )
 
 
 COMPARISONS = {
@@ -218,7 +234,9 @@ def measure(comm: Comm, repetitions: int) -> dict[str, dict[str, np.ndarray]]:
         mesh = init_device_mesh("cpu", (comm.size,))
         for name, comparison in COMPARISONS.items():
             ways = comparison(comm, mesh)
-            _check({name: [step() for _ in range(2)] for name, step in ways.items()})
+            _check(
+                {way: [step() for _ in range(2)] for way, step in ways.items() if way != KERNEL}
+            )
             times[name] = side_by_side(
                 ways, repetitions=repetitions, warm_up=WARM_UP, before=comm.native.barrier
             )
@@ -256,9 +274,9 @@ def main() -> None:
     for size in map(int, chosen.ranks.split(",")):
         with Ranks(size) as ranks:
             run = ranks.run(measure, repetitions=chosen.repetitions, trace=False, timeout=900)
-        tables = [table(name, [rank[name] for rank in run.results]) for name in COMPARISONS]
-        parts.append("\n\n".join([f"{size} ranks", *tables]))
-        print(parts[-1], flush=True)
+        for name in COMPARISONS:
+            parts.append(table(f"{size} ranks, {name}", [rank[name] for rank in run.results]))
+            print(parts[-1], flush=True)
     keep(RESULTS, parts)
 
 

@@ -3,10 +3,9 @@
 Walk through the sizes. The path that reigned so far goes on to reign unless another one is
 certainly faster. That means with the whole 95% interval of the ratio of turns
 (`measure.interval`); so noise makes no table flicker, and of equals the simplest stays. The
-formula's own times go the same way: that is where the communicator's default comes from
-(`ddl_runtime.devices.choice.NOT_AWARE`). `route_of` reads the three stages off a run: many in a
-row show how long a message or a copy keeps the next one back. One alone shows how much longer it
-is under way.
+formula's own times go the same way. `route_of` reads the three stages off a run: many in a row
+show how long a message or a copy keeps the next one back. One alone shows how much longer it is
+under way.
 What to look at: set `comm.device_table` to the result, and measure again.
 """
 
@@ -27,8 +26,6 @@ Times = Mapping[int, np.ndarray]  # seconds of the repetitions, by size
 
 FASTER = 1 - 1e-9  # more than rounding: one chunk as large as the message is staging
 SIMPLEST = (*PATHS, STEPS, ONCE, NCCL)
-SIZES = tuple(1 << power for power in range(10, 27))
-CHUNKS = tuple(1 << power for power in range(16, 23))
 ASSUMED = Route(
     TransferStage(10e-6, 1 / 12e9),
     TransferStage(1e-6, 1 / 12.5e9, delay=1.5e-6),
@@ -75,12 +72,6 @@ def computed(
         way: {nbytes: np.array([times[way.path](nbytes, way.chunk)]) for nbytes in sizes}
         for way in ways
     }
-
-
-def default_table(route: Route = ASSUMED) -> Table:
-    """The formula's table, for an MPI that reads host memory only and was not measured."""
-    ways = [TransferPath("staged"), *(TransferPath("pipelined", chunk) for chunk in CHUNKS)]
-    return table_of({"message": computed(route, ways, SIZES)})
 
 
 def route_of(run: DeviceRun) -> Route:

@@ -12,12 +12,13 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from benchmarks.data_parallel import FLOOR
+from benchmarks.gpu.default_paths import default_table, two_beat_one
 from benchmarks.gpu.device_numbers import roof_of
 from benchmarks.gpu.language_model import ALONE, STEP, simulated_step
 from benchmarks.pictures import plot_decisions
 from ddl_class.plots.staging import plot_chunk_sizes, plot_paths
 from ddl_measure.device_messages import ALLREDUCE, BANDWIDTH, BOTH_WAYS, LATENCY
-from ddl_measure.device_paths import computed, default_table, route_of, table_of
+from ddl_measure.device_paths import computed, route_of, table_of
 from ddl_measure.device_run import HOST, DeviceRun, TransferPath
 from ddl_measure.interval import interval, ratio_of_turns
 from ddl_runtime.devices.choice import PATHS, Table
@@ -172,7 +173,7 @@ def crossings(run: DeviceRun) -> str:
     lines += [
         f"  best chunk of {size_text(size)}: predicted {best}, of those measured "
         f"{size_text(quickest.chunk)}",
-        f"  chunks beat staging: predicted from {size_text(staging.two_beat_one(route))}, "
+        f"  chunks beat staging: predicted from {size_text(two_beat_one(route))}, "
         f"in the table measured here from {began[0] if began else 'no size that was tried'}",
         f"  {'way':<22}{'predicted':>12}{'measured':>12}{'/ predicted':>13}",
     ]

@@ -136,17 +136,6 @@ def best_chunk(nbytes: float, route: Route) -> float:
     return size / min(whole, key=lambda chunks: in_equal_chunks(size, chunks, route))
 
 
-def two_beat_one(route: Route) -> float:
-    """The size in bytes from which two equal chunks arrive sooner than the whole: max 2 a / (B-b);
-    infinite where one stage does all the work.
-    """
-    beside = [route.as_one.per_byte - stage.per_byte for stage in route.stages]
-    return max(
-        2 * stage.start / rest if rest > 0 else math.inf
-        for stage, rest in zip(route.stages, beside, strict=True)
-    )
-
-
 def allreduce_in_steps(ranks: int, nbytes: Bytes, message: Callable[[Bytes], Seconds]) -> Seconds:
     """A ring whose 2 (P-1) messages of n/P bytes each come from device memory and go back there.
     `message` says how long one takes, staged or pipelined; sums on the device take nothing.

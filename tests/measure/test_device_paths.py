@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from benchmarks.gpu.default_paths import CHUNKS, SIZES, default_table
 from ddl_measure.device_messages import (
     ALONE,
     BANDWIDTH,
@@ -13,10 +14,7 @@ from ddl_measure.device_messages import (
 )
 from ddl_measure.device_paths import (
     ASSUMED,
-    CHUNKS,
-    SIZES,
     computed,
-    default_table,
     route_of,
     table_of,
 )

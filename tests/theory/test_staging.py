@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from laws import LATENCIES, OPTIONAL_COST, PER_BYTE, at_least, close
 
+from benchmarks.gpu.default_paths import two_beat_one
 from ddl_teach.theory import collectives, staging
 from ddl_teach.theory.crossover import crossing
 from ddl_teach.theory.machine import Link
@@ -93,7 +94,7 @@ def test_the_best_chunk_is_the_root_where_one_stage_is_slowest_in_everything(slo
 
 @given(COSTLY_ROUTES)
 def test_two_chunks_beat_one_from_there_on(route):
-    from_here = staging.two_beat_one(route)
+    from_here = two_beat_one(route)
     below, above = 0.999 * from_here, 1.001 * from_here
     assert staging.in_equal_chunks(above, 2, route) < staging.staged(above, route)
     assert staging.best_chunk(below, route) == below
@@ -104,7 +105,7 @@ def test_two_chunks_beat_one_from_there_on(route):
 @pytest.mark.parametrize("chunks", [2, 3, 5])
 @given(COSTLY_ROUTES)
 def test_below_that_no_number_of_chunks_beats_one(chunks, route):
-    below = 0.999 * staging.two_beat_one(route)
+    below = 0.999 * two_beat_one(route)
     assert staging.in_equal_chunks(below, chunks, route) > staging.staged(below, route)
 
 
@@ -112,7 +113,7 @@ ONE_STAGE = Route(TransferStage(0, 0), TransferStage(1e-6, 1e-9, 5e-6), Transfer
 
 
 def test_one_stage_alone_is_never_cut():
-    assert staging.two_beat_one(ONE_STAGE) == math.inf
+    assert two_beat_one(ONE_STAGE) == math.inf
     assert staging.best_chunk(1e6, ONE_STAGE) == 1e6
 
 
