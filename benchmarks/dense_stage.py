@@ -47,37 +47,47 @@ class DenseStage(BatchStage):
         if self._loss is not mean_loss:
             raise TypeError("by hand only the derivative of mean_loss is known: take TorchStage")
         self._together = together
-        self._starts: list[int] = []  # of each micro-batch among the rows, and the end
+        self._cut = (0, 0)  # rows and micro-batches that there are rooms for
 
     def load(self, batch: Batch, micro_batches: int) -> None:
         inputs, targets = batch
-        inputs = inputs.to(self._weight.device) if self._first else inputs
-        super().load((inputs, targets), micro_batches)
-        starts = [0, *accumulate(len(part) for part in self._inputs)]
-        if starts != self._starts:
-            self._starts = starts
+        if self._cut != (len(inputs), micro_batches):
+            super().load(batch, micro_batches)
             self._make_rooms()
+            self._cut = len(inputs), micro_batches
         if self._first:
-            self._seen[0] = inputs
-            for views, part in zip(self._seen_of, self._inputs, strict=True):
+            self._seen[0] = inputs.to(self._weight.device)
+            for views, part in zip(
+                self._seen_of, self._seen[0].tensor_split(micro_batches), strict=True
+            ):
                 views[0] = part
-        self._right = [part.unsqueeze(1) for part in self._targets]
-        self._turned = [weight.detach().t() for weight, *_ in self._bent]
+        if self._last:
+            right = targets.to(self._weight.device).unsqueeze(1)
+            self._right = right.tensor_split(micro_batches)
+        self.losses = []
         self._ready: list[int] = []  # micro-batches whose weights' gradients are put off
         self._left = micro_batches
 
     def _make_rooms(self) -> None:
         """For the input and each layer's output, and for their gradients: room for the batch, and
         each micro-batch's part of it."""
-        widths = [self._bent[0][0].shape[1], *(len(weight) for weight, *_ in self._bent)]
-        weight, rows, parts = self._weight.detach(), self._starts[-1], len(self._inputs)
+        # Without what autograd knows of them, nothing below is written down for it.
+        self._weights = [weight.detach() for weight, *_ in self._bent]
+        self._layers = [
+            (bias.detach(), weight.t(), bent)
+            for weight, (_, bias, bent) in zip(self._weights, self._bent, strict=True)
+        ]
+        widths = [self._weights[0].shape[1], *map(len, self._weights)]
+        parts, like = len(self._inputs), self._weights[0]
+        self._starts = [0, *accumulate(map(len, self._inputs))]
         self._seen, self._slopes = (
-            [weight.new_empty(rows, width) for width in widths] for _ in range(2)
+            [like.new_empty(self._rows, width) for width in widths] for _ in range(2)
         )
         self._seen_of, self._slopes_of = (
             [*map(list, zip(*(room.tensor_split(parts) for room in rooms), strict=True))]
             for rooms in (self._seen, self._slopes)
         )
+        self._minus = like.new_full((self._rows, 1), -1.0)
         self._arriving = [passed_on(views[0]) for views in self._seen_of]
         self._returning = [passed_on(views[-1]) for views in self._slopes_of]
 
@@ -87,41 +97,37 @@ class DenseStage(BatchStage):
     def room_for_gradient(self, micro_batch: int) -> Array:
         return self._returning[micro_batch]
 
-    @torch.no_grad()
     def forward(self, micro_batch: int, x: Array | None) -> Array | None:
         seen = self._seen_of[micro_batch]
         if not self._first and x is not self._arriving[micro_batch]:
             seen[0].copy_(torch.as_tensor(x))
-        for place, (_, bias, bent) in enumerate(self._bent):
-            torch.addmm(bias, seen[place], self._turned[place], out=seen[place + 1])
+        for (bias, turned, bent), x, y in zip(self._layers, seen[:-1], seen[1:], strict=True):
+            torch.addmm(bias, x, turned, out=y)
             if bent:
-                seen[place + 1].relu_()
+                y.relu_()
         if not self._last:
             return passed_on(seen[-1])
         # What will be needed of the scores is the gradient of the loss: softmax - right answer.
         gradient, right = self._slopes_of[micro_batch][-1], self._right[micro_batch]
         torch.softmax(seen[-1], 1, out=gradient)
         self.losses.append(-gradient.gather(1, right).log().sum().double() / self._rows)
-        gradient.scatter_add_(1, right, gradient.new_full(right.shape, -1.0))
+        gradient.scatter_add_(1, right, self._minus)
         gradient /= self._rows
         return None
 
-    @torch.no_grad()
     def backward_input(self, micro_batch: int, gradient: Array | None) -> Array | None:
         seen, slopes = self._seen_of[micro_batch], self._slopes_of[micro_batch]
         if not self._last and gradient is not self._returning[micro_batch]:
             slopes[-1].copy_(torch.as_tensor(gradient))
-        for place in reversed(range(len(self._bent))):
-            weight, _, bent = self._bent[place]
+        for place in reversed(range(len(self._weights))):
             after = slopes[place + 1]
-            if bent:
+            if self._layers[place][2]:
                 # Nothing passes where the ReLU gave 0: a mask in one operation.
                 MASKED(after, seen[place + 1], 0, grad_input=after)
             if place or not self._first:
-                torch.mm(after, weight, out=slopes[place])
+                torch.mm(after, self._weights[place], out=slopes[place])
         return None if self._first else passed_on(slopes[0])
 
-    @torch.no_grad()
     def backward_weight(self, micro_batch: int) -> None:
         self._ready.append(micro_batch)
         self._left -= 1
