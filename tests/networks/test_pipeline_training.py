@@ -151,23 +151,23 @@ def test_what_cannot_be_cut_is_refused():
         simulate(program, 3)
 
 
-def by_hand(comm, together):
+def by_hand(comm, products):
     own, data = [], cast(DIGITS, torch.float64)
     for schedule in (
         one_f_one_b(comm.size, 4),
         zero_bubble(comm.size, 3),
         halved(gpipe(comm.size, 5)),
     ):
-        kind = partial(DenseStage, together=together)
+        kind = partial(DenseStage, together=products)
         own.append(train(comm, deep(comm.size), data, schedule, kind=kind))
     return own
 
 
-@pytest.mark.parametrize("together", [1, 2, 5])
+@pytest.mark.parametrize("products", [1, 2, 5])
 @pytest.mark.parametrize("ranks", [1, 3])
-def test_derivatives_by_hand_are_torchs(ranks, together, real):
+def test_derivatives_by_hand_are_torchs(ranks, products, real):
     twin = train_twin(deep(ranks), cast(DIGITS, torch.float64))
-    shown = real(by_hand, ranks, together=together, timeout=300).results
+    shown = real(by_hand, ranks, products=products, timeout=300).results
     for shares in zip(*shown, strict=True):
         whole = together(shares)
         assert largest_difference(whole.parameters, twin.parameters) < 1e-10
