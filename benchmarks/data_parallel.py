@@ -7,6 +7,11 @@ order that rotates, and must end with the same weights. A time is that of the sl
 whole step: forward, backward, averages, update. Shown are medians with nonparametric 95%
 intervals, and ratios of medians to torch's DDP (gloo) with its own settings. `no averaging` is a
 step without any messages: nobody gets below it, so what a way adds to it is what averaging costs.
+
+Below each table: overlapped buckets beside one bucket. With as many ranks as cores, messages under
+the pass take the cores that compute, however long that is. So in the last table ranks sleep
+through each layer, as they do while an accelerator computes: there a core is free for messages,
+and it says from which time of a layer on overlapping them is faster.
 """
 
 from __future__ import annotations
@@ -20,10 +25,11 @@ import numpy as np
 import torch
 from torch import nn
 
-from ddl_measure.interval import interval
+from ddl_measure.interval import interval, ratio_of_turns
 from ddl_measure.machine import describe, heading, keep
 from ddl_measure.repetitions import side_by_side
 from ddl_teach import Comm, Ranks
+from ddl_teach.collectives import background, ring
 from ddl_teach.networks.data_parallel.ladder import Rung, rungs, step_of
 from ddl_teach.networks.models.alexnet import alexnet
 from ddl_teach.networks.models.data import digits
@@ -32,13 +38,20 @@ from ddl_teach.networks.twin import copies, largest_difference
 
 RESULTS = Path(__file__).parent / "results" / "data_parallel.txt"
 TORCHS, FLOOR = "torch's DDP", "no averaging"
+ONE, OVERLAPPED = "one bucket", "overlapped buckets"
 CLOSE = 1e-3  # float32 weights after some dozens of steps
 
+LAYERS, LAYER_BYTES = 8, 8 << 20  # where ranks sleep
+ASLEEP = (0.0, 1e-3, 2e-3, 4e-3, 8e-3)  # seconds a layer
+
 WORKLOADS: dict[str, tuple[Callable[[], nn.Module], bool, int, str]] = {
-    "MLP": (
-        lambda: mlp((64, 1024, 1024, 1024, 10)), True, 16,
-        "MLP 64-1024-1024-1024-10, 16 samples a rank",
-    ),
+    **{
+        f"MLP, {samples}": (
+            lambda: mlp((64, 1024, 1024, 1024, 10)), True, samples,
+            f"MLP 64-1024-1024-1024-10, {samples} samples a rank",
+        )
+        for samples in (16, 64, 256)
+    },
     "convolutions": (
         lambda: alexnet(maps=(16, 32, 64, 64, 32), width=256), False, 8,
         "small AlexNet (16, 32, 64, 64, 32 maps, classifier of 256), 8 samples a rank",
@@ -104,7 +117,56 @@ def table(ranks: int, workload: str, per_rank: list[dict[str, np.ndarray]]) -> s
             f"{name:<30}{median * 1e3:>7.2f} ms{low * 1e3:>12.2f} to {high * 1e3:>7.2f} ms"
             f"{median / torchs:>8.2f}{(median - floor) * 1e3:>9.2f} ms"
         )
-    return "\n".join(lines)
+    return "\n".join([*lines, f"{OVERLAPPED} / {ONE}: {beside(slowest)[0]}"])
+
+
+def beside(slowest: dict[str, np.ndarray]) -> tuple[str, bool]:
+    """Overlapped buckets beside one bucket, and whether they are faster in the whole interval."""
+    ratio, low, high = ratio_of_turns(slowest[OVERLAPPED], slowest[ONE])
+    return f"{ratio:.2f} ({low:.2f} to {high:.2f})", high < 1
+
+
+def asleep(comm: Comm, seconds: float, repetitions: int) -> dict[str, np.ndarray]:
+    """Seconds of every repetition of a backward pass in which this rank sleeps, by name."""
+    apart = [np.zeros(LAYER_BYTES, np.uint8).view(np.float32) for _ in range(LAYERS)]
+    whole = np.concatenate(apart)
+
+    def one_bucket() -> None:
+        for _ in apart:
+            comm.work(seconds=seconds)
+        ring.allreduce(comm, whole)
+
+    def overlapped() -> None:
+        requests = []
+        for gradient in apart:
+            comm.work(seconds=seconds)
+            requests.append(background.allreduce(comm, gradient))
+        for request in requests:
+            request.wait()
+
+    steps = {ONE: one_bucket, OVERLAPPED: overlapped}
+    return side_by_side(steps, repetitions=repetitions, warm_up=3, before=comm.native.barrier)
+
+
+def table_asleep(ranks: Ranks, count: int, repetitions: int) -> str:
+    """One line for each time of a layer, and from which one on overlapping is faster."""
+    what = (
+        f"ranks that sleep through {LAYERS} layers with {LAYER_BYTES >> 20} MiB of gradients each"
+    )
+    lines = [f"{what}; {count} ranks", f"{'a layer':<10}{ONE:>14}{OVERLAPPED:>22}{'ratio':>12}"]
+    faster: list[float] = []
+    for seconds in ASLEEP:
+        given = {"seconds": seconds, "repetitions": repetitions, "trace": False, "timeout": 300}
+        per_rank = ranks.run(asleep, **given).results
+        slowest = {name: np.max([own[name] for own in per_rank], axis=0) for name in per_rank[0]}
+        one, overlapped = (float(np.median(slowest[name])) * 1e3 for name in (ONE, OVERLAPPED))
+        ratio, wins = beside(slowest)
+        faster = [*faster, seconds] if wins else []
+        lines.append(
+            f"{f'{seconds * 1e3:g} ms':<10}{one:>11.2f} ms{overlapped:>19.2f} ms    {ratio}"
+        )
+    since = f"from {faster[0] * 1e3:g} ms a layer on" if faster else "at none of these times"
+    return "\n".join([*lines, f"{OVERLAPPED} are faster {since}"])
 
 
 def main() -> None:
@@ -122,6 +184,9 @@ def main() -> None:
                 folder=folder, trace=False, timeout=600,
             )  # fmt: skip
         parts.append(table(chosen.ranks, workload, run.results))
+        print(parts[-1], flush=True)
+    with Ranks(chosen.ranks) as ranks:
+        parts.append(table_asleep(ranks, chosen.ranks, chosen.repetitions))
         print(parts[-1], flush=True)
     keep(RESULTS, parts)
 

@@ -6,10 +6,18 @@ Everybody trains the same layers on the same batch with the same number of micro
 same processes: gradients to nothing, all passes, a plain update. Ours is the worker with torch's
 gradients, and once more with derivatives by hand (`dense_stage`). Its gradients and those of
 torch's pipeline (gloo) are compared first. All take each turn, in an order that rotates; a time is
-that of the slowest rank, shown are medians with nonparametric 95% intervals. FOLDER is a copy of
-the public repository siboehm/ShallowSpeed (NumPy over MPI): then its own worker takes each turn as
-well, with its sizes, its batch of 128, and data of the same shape. Its loss is a squared error of
-a softmax.
+that of the slowest rank, shown are medians with nonparametric 95% intervals.
+
+By hand a backward pass is its two halves: the gradient of the input leaves before the weights'
+products begin. These are one product for all micro-batches in GPipe, which keeps all anyway. In
+1F1B they are one for as many as there are ranks, and as many more are kept.
+`no messages` is a step of the same passes on all ranks at once, and a barrier: the limit of each
+way on this machine. What a row has above it is messages, waiting, and the bubble.
+
+FOLDER is a copy of the public repository siboehm/ShallowSpeed (NumPy over MPI): then its own
+worker takes each turn as well, with its sizes, its batch of 128, and data of the same shape. Its
+loss is a squared error of a softmax, of which it computes the gradient only; it computes the
+gradient of the network's input too.
 
 The bubble: the share of a step in which ranks do not compute, for stages that sleep through 8 ms
 of forward and 16 ms of backward (accelerators compute so), beside the formula.
@@ -23,6 +31,7 @@ import tempfile
 import time
 import types
 from collections.abc import Callable
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -34,8 +43,11 @@ from ddl_measure.interval import interval
 from ddl_measure.machine import describe, heading, keep
 from ddl_measure.repetitions import side_by_side
 from ddl_teach import Comm, Ranks
+from ddl_teach.networks.pipelines import instructions as do
 from ddl_teach.networks.pipelines.gpipe import gpipe
+from ddl_teach.networks.pipelines.messages import with_messages
 from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
+from ddl_teach.networks.pipelines.schedule import Schedule
 from ddl_teach.theory import pipelines as theory
 
 RESULTS = Path(__file__).parent / "results" / "pipelines.txt"
@@ -68,9 +80,10 @@ def contestants(comm: Comm, sizes: tuple[int, ...], rows: int, parts: int, folde
     steps: Steps = {}
     for name, schedule in SCHEDULES.items():
         order = schedule(comm.size, parts)
+        by_hand = partial(DenseStage, together=parts if name == "GPipe" else comm.size)
         ours = {
             "ours": _ours(comm, order, TorchStage, sizes, (inputs, targets)),
-            "ours, by hand": _ours(comm, order, DenseStage, sizes, (inputs, targets)),
+            "ours, by hand": _ours(comm, halved(order), by_hand, sizes, (inputs, targets)),
         }
         layers = cut(mlp(sizes), comm.size)[comm.rank]
         theirs = list(layers.parameters())
@@ -84,17 +97,34 @@ def contestants(comm: Comm, sizes: tuple[int, ...], rows: int, parts: int, folde
             descend(theirs)
 
         their_step()
-        for way, (stage, our_step) in ours.items():
+        for way, (stage, our_step, alone) in ours.items():
             our_step()
             for mine, other in zip(stage.layers.parameters(), layers.parameters(), strict=True):
                 torch.testing.assert_close(mine.grad, other.grad, rtol=1e-3, atol=1e-6)
             steps[f"{name}, {way}"] = our_step
+            steps[f"{name}, {way}, no messages"] = alone
         steps[f"{name}, torch"] = their_step
     return steps
 
 
-def _ours(comm: Comm, order: Any, kind: type, sizes: tuple[int, ...], batch: tuple) -> tuple:
-    """A stage of this kind, and the step of a worker that holds it."""
+def halved(order: Schedule) -> Schedule:
+    """The same with backward passes in halves: the input's, which leaves, then the weights'."""
+
+    def passes(rank: int) -> list[do.Instruction]:
+        return list(chain.from_iterable(
+            (kind(word.stage, word.micro_batch) for kind in HALVES.get(type(word), [type(word)]))
+            for word in order.computation(rank)
+        ))  # fmt: skip
+
+    orders = [passes(rank) for rank in range(order.ranks)]
+    return with_messages(order.name, order.micro_batches, order.placement, orders)
+
+
+HALVES = {do.Backward: (do.BackwardInput, do.BackwardWeight)}
+
+
+def _ours(comm: Comm, order: Any, kind: Any, sizes: tuple[int, ...], batch: tuple) -> tuple:
+    """A stage of this kind, the step of a worker that holds it, and this step's passes alone."""
     from ddl_teach.networks.models.mlp import mlp
     from ddl_teach.networks.pipelines.train_pipeline import stages_of
     from ddl_teach.networks.pipelines.worker import PipelineWorker
@@ -109,7 +139,33 @@ def _ours(comm: Comm, order: Any, kind: type, sizes: tuple[int, ...], batch: tup
         stage.load(batch, order.micro_batches)
         worker.step()
 
-    return stage, step
+    ways = {
+        do.Forward: lambda m: stage.forward(m, full(stage.room_for_input(m), 1)),
+        do.Backward: lambda m: stage.backward(m, came_back(m)),
+        do.BackwardInput: lambda m: stage.backward_input(m, came_back(m)),
+        do.BackwardWeight: stage.backward_weight,
+    }
+
+    def came_back(micro_batch: int) -> Any:
+        """No weight moves by it; the last stage has its loss."""
+        last = comm.rank == comm.size - 1
+        return None if last else full(stage.room_for_gradient(micro_batch), 0)
+
+    def alone() -> None:
+        forget(weights)
+        stage.load(batch, order.micro_batches)
+        for word in order.computation(comm.rank):
+            ways[type(word)](word.micro_batch)
+        descend(weights)
+        comm.native.barrier()
+
+    return stage, step, alone
+
+
+def full(room: Any, number: float) -> Any:
+    """The room, with this number in all places."""
+    room[...] = number
+    return room
 
 
 def forget(weights: list[Any]) -> None:
@@ -175,7 +231,7 @@ def measure(comm: Comm, repetitions: int, folder: str, copy: str | None) -> dict
 
 def table(ranks: int, per_rank: list[dict[str, dict]]) -> str:
     """One line for each workload and way, with the ratio of medians to torch's same schedule."""
-    lines = [f"{ranks} ranks", f"  {'':<20}{'ms a step':>10}{'95% interval':>20}"
+    lines = [f"{ranks} ranks", f"  {'':<34}{'ms a step':>10}{'95% interval':>20}"
              f"{'samples/s':>12}{'/ torch':>9}"]  # fmt: skip
     for workload, (_, rows, parts) in WORKLOADS.items():
         lines.append(f"  {workload}, batch of {rows} in {parts} micro-batches")
@@ -188,7 +244,7 @@ def table(ranks: int, per_rank: list[dict[str, dict]]) -> str:
             torchs = 1e3 * float(np.median(slowest[f"{name.partition(',')[0]}, torch"]))
             between = f"{low:.2f} to {high:.2f}"
             lines.append(
-                f"    {name:<20}{median:>8.2f}{between:>20}{1e3 * rows / median:>12,.0f}"
+                f"    {name:<34}{median:>8.2f}{between:>20}{1e3 * rows / median:>12,.0f}"
                 f"{median / torchs:>9.2f}"
             )
     return "\n".join(lines)

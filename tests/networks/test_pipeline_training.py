@@ -11,6 +11,7 @@ from pipeline_cases import every_schedule, gems_sent
 from torch import nn
 
 from benchmarks.dense_stage import DenseStage
+from benchmarks.pipelines import halved
 from ddl_runtime.diagnosis.deadlock import RankFailed
 from ddl_teach import simulate
 from ddl_teach.networks.models.data import batches, characters, digits
@@ -150,17 +151,24 @@ def test_what_cannot_be_cut_is_refused():
         simulate(program, 3)
 
 
-def by_hand(comm):
+def by_hand(comm, products):
     own, data = [], cast(DIGITS, torch.float64)
-    for schedule in (one_f_one_b(comm.size, 4), zero_bubble(comm.size, 3)):
-        own.append(train(comm, deep(comm.size), data, schedule, kind=DenseStage))
+    for schedule in (
+        one_f_one_b(comm.size, 4),
+        zero_bubble(comm.size, 3),
+        halved(gpipe(comm.size, 5)),
+    ):
+        kind = partial(DenseStage, together=products)
+        own.append(train(comm, deep(comm.size), data, schedule, kind=kind))
     return own
 
 
+@pytest.mark.parametrize("products", [1, 2, 5])
 @pytest.mark.parametrize("ranks", [1, 3])
-def test_derivatives_by_hand_are_torchs(ranks, real):
+def test_derivatives_by_hand_are_torchs(ranks, products, real):
     twin = train_twin(deep(ranks), cast(DIGITS, torch.float64))
-    for shares in zip(*real(by_hand, ranks, timeout=300).results, strict=True):
+    shown = real(by_hand, ranks, products=products, timeout=300).results
+    for shares in zip(*shown, strict=True):
         whole = together(shares)
         assert largest_difference(whole.parameters, twin.parameters) < 1e-10
         assert whole.losses == pytest.approx(twin.losses)
