@@ -16,8 +16,10 @@ from math import prod
 import torch
 from torch import Tensor
 
-from ddl_teach.operators.convolution.blocks import block_size, blocks, room, window
+from ddl_teach.operators.convolution.blocks import BLOCK, block_size, blocks, room, window
 from ddl_teach.operators.convolution.problem import Convolution
+
+WIDE = 128  # columns from which on a product is fast
 
 
 def forward(x: Tensor, weight: Tensor, problem: Convolution) -> Tensor:
@@ -25,8 +27,12 @@ def forward(x: Tensor, weight: Tensor, problem: Convolution) -> Tensor:
     matrix = weight.reshape(problem.groups, problem.out_channels // problem.groups, -1)
     output = x.new_empty(problem.output_shape)
     for images, rows in cut(problem, x.dtype):
-        part = output[images, :, rows].transpose(0, 1)
-        part.copy_((matrix @ columns(x[images], rows, problem)).view(part.shape))
+        part, seen = output[images, :, rows].transpose(0, 1), columns(x[images], rows, problem)
+        if part.shape[1] == 1:  # of one image the products lie as the output does
+            torch.matmul(matrix, seen, out=part.view(*matrix.shape[:2], -1))
+        else:
+            part.copy_((matrix @ seen).view(part.shape))
+        del seen  # or they would stand beside those of the next block
     return output
 
 
@@ -85,20 +91,35 @@ def by_channel(gradient: Tensor, groups: int) -> Tensor:
 
 def cut(problem: Convolution, dtype: torch.dtype) -> Iterator[tuple[slice, slice]]:
     """The output in blocks of images and rows whose columns stay in the caches."""
-    needed = room(prod(problem.weight_shape) * dtype.itemsize)
-    return blocks(problem.batch, problem.output_height, row_bytes(problem, dtype), needed)
+    row, most = row_bytes(problem, dtype), most_bytes(problem, dtype)
+    return blocks(problem.batch, problem.output_height, row, most)
+
+
+def wide(problem: Convolution) -> bool:
+    """Whether the product of one image is as fast as that of several."""
+    return problem.output_height * problem.output_width >= WIDE
+
+
+def most_bytes(problem: Convolution, dtype: torch.dtype) -> int:
+    """Bytes that a block may have: it joins no images whose own products are wide."""
+    most = max(2 * BLOCK, room(prod(problem.weight_shape) * dtype.itemsize))
+    image = problem.output_height * row_bytes(problem, dtype)
+    return min(most, image) if wide(problem) else most
 
 
 def row_bytes(problem: Convolution, dtype: torch.dtype) -> int:
-    """Bytes of the columns and of the products for one row of one output."""
+    """Bytes for one row of one output: of the columns, and of products that images share."""
     values = problem.in_channels * problem.kernel[0] * problem.kernel[1]
-    return (values + problem.out_channels) * problem.output_width * dtype.itemsize
+    values += 0 if wide(problem) else problem.out_channels
+    return values * problem.output_width * dtype.itemsize
 
 
 def workspace(problem: Convolution, dtype: torch.dtype) -> int:
     """Bytes beyond input, weight and output."""
-    needed, row = room(prod(problem.weight_shape) * dtype.itemsize), row_bytes(problem, dtype)
-    images, rows = block_size(problem.batch, problem.output_height, row, needed)
+    row, most = row_bytes(problem, dtype), most_bytes(problem, dtype)
+    images, rows = block_size(problem.batch, problem.output_height, row, most)
     _, bottom, right = extent(problem, slice(0, rows))
-    padded = problem.in_channels * bottom * right * dtype.itemsize
-    return images * (padded + rows * row)
+    padded = any(problem.padding) * images * bottom * right
+    border = problem.batch * (prod(problem.padded) - problem.height * problem.width)
+    pixels = problem.in_channels * max(padded, border)
+    return images * rows * row + pixels * dtype.itemsize
