@@ -85,41 +85,28 @@ def extent(problem: Convolution, rows: slice) -> tuple[int, int, int]:
 
 def by_channel(gradient: Tensor, groups: int) -> Tensor:
     """The matrices (groups, output channels, outputs) of some images."""
-    channels = gradient.shape[1] // groups
-    return gradient.transpose(0, 1).reshape(groups, channels, -1)
+    return gradient.transpose(0, 1).unflatten(0, (groups, -1)).flatten(2)
 
 
 def cut(problem: Convolution, dtype: torch.dtype) -> Iterator[tuple[slice, slice]]:
     """The output in blocks of images and rows whose columns stay in the caches."""
-    row, most = row_bytes(problem, dtype), most_bytes(problem, dtype)
-    return blocks(problem.batch, problem.output_height, row, most)
+    return blocks(problem.batch, problem.output_height, *sizes(problem, dtype))
 
 
-def wide(problem: Convolution) -> bool:
-    """Whether the product of one image is as fast as that of several."""
-    return problem.output_height * problem.output_width >= WIDE
-
-
-def most_bytes(problem: Convolution, dtype: torch.dtype) -> int:
-    """Bytes that a block may have: it joins no images whose own products are wide."""
+def sizes(problem: Convolution, dtype: torch.dtype) -> tuple[int, int]:
+    """Bytes of a block for a row of outputs, and in all; images share one where each is thin."""
+    values, width = problem.in_channels * prod(problem.kernel), problem.output_width
+    wide = problem.output_height * width >= WIDE
+    row = (values if wide else values + problem.out_channels) * width * dtype.itemsize
     most = max(2 * BLOCK, room(prod(problem.weight_shape) * dtype.itemsize))
-    image = problem.output_height * row_bytes(problem, dtype)
-    return min(most, image) if wide(problem) else most
-
-
-def row_bytes(problem: Convolution, dtype: torch.dtype) -> int:
-    """Bytes for one row of one output: of the columns, and of products that images share."""
-    values = problem.in_channels * problem.kernel[0] * problem.kernel[1]
-    values += 0 if wide(problem) else problem.out_channels
-    return values * problem.output_width * dtype.itemsize
+    return row, min(most, problem.output_height * row) if wide else most
 
 
 def workspace(problem: Convolution, dtype: torch.dtype) -> int:
     """Bytes beyond input, weight and output."""
-    row, most = row_bytes(problem, dtype), most_bytes(problem, dtype)
+    row, most = sizes(problem, dtype)
     images, rows = block_size(problem.batch, problem.output_height, row, most)
     _, bottom, right = extent(problem, slice(0, rows))
     padded = any(problem.padding) * images * bottom * right
     border = problem.batch * (prod(problem.padded) - problem.height * problem.width)
-    pixels = problem.in_channels * max(padded, border)
-    return images * rows * row + pixels * dtype.itemsize
+    return images * rows * row + problem.in_channels * max(padded, border) * dtype.itemsize
