@@ -8,7 +8,7 @@ from typing import Protocol
 from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.theory.convolution_cost import ConvolutionCost
 
-IM2COL, WINOGRAD, REGRET = 3.0, 2.0, 1.1
+IM2COL, WINOGRAD, REGRET, CHOSEN = 3.0, 2.0, 1.1, 1.5
 
 
 class Measured(Protocol):
@@ -28,7 +28,7 @@ class Measured(Protocol):
 def verdicts(layers: Sequence[Measured]) -> str:
     """One line a target: on how many layers it is met, and the worst of them."""
     tiled = [layer for layer in layers if _three_by_three(layer.problem)]
-    saving = [layer for layer in layers if _counts_less(layer)]
+    saving = [layer for layer in layers if counts_less(layer)]
     ratios = {
         f"im2col / torch at most {IM2COL:g}": [_ratio(one, "im2col") for one in layers],
         f"winograd_2x2 / torch, 3x3 stride 1, at most {WINOGRAD:g}": [
@@ -44,9 +44,13 @@ def verdicts(layers: Sequence[Measured]) -> str:
             one.median("fft") / one.median("im2col") for one in saving
         ],
     }
+    limits = [IM2COL, WINOGRAD, WINOGRAD, WINOGRAD, 1.0]
     for how in layers[0].choices if layers else ():
         ratios[f"regret, {how}, at most {REGRET:g}"] = [one.regret(how) for one in layers]
-    limits = [IM2COL, WINOGRAD, WINOGRAD, WINOGRAD, 1.0, *[REGRET] * (len(ratios) - 5)]
+        ratios[f"chosen, {how} / torch at most {CHOSEN:g}"] = [
+            one.regret(how) * min(_ratio(one, name) for name in one.counts) for one in layers
+        ]
+        limits += [REGRET, CHOSEN]
     return "\n".join(["targets", *map(_line, ratios, ratios.values(), limits)])
 
 
@@ -71,5 +75,6 @@ def _three_by_three(problem: Convolution) -> bool:
     return problem.kernel == (3, 3) and problem.stride == (1, 1)
 
 
-def _counts_less(layer: Measured) -> bool:
+def counts_less(layer: Measured) -> bool:
+    """Whether the Fourier transform takes fewer operations than im2col."""
     return layer.counts["fft"].operations < layer.counts["im2col"].operations

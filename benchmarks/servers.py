@@ -12,6 +12,13 @@ Rank 0 holds the weights, rank 1 sends updates (float32, the rule is SGD). Ways,
 
 No server can take in an update faster than memory takes a copy of it: `of a copy` says how close
 each way comes, a ratio of medians measured side by side. All must end with the right weights.
+
+Below stand the parts of a push, each alone and again by turns: a message through `comm`; the same
+message by MPI's own calls, whose one copy is made by the kernel, page by page; and the server's
+step, which reads update and weights and writes weights. Message and step follow each other on the
+server, so their sum is the floor of a push, and MPI's own message that of any message.
+
+Published, other machines: ps-lite's own benchmark of pushes and pulls, in threads of its authors.
 """
 
 from __future__ import annotations
@@ -21,6 +28,7 @@ import math
 from pathlib import Path
 
 import numpy as np
+from mpi4py import MPI
 
 from ddl_measure.interval import interval
 from ddl_measure.machine import describe, heading, keep
@@ -29,11 +37,18 @@ from ddl_teach import Comm, Ranks
 from ddl_teach.training.compression.dense import Dense
 from ddl_teach.training.consistency.handles import Service
 from ddl_teach.training.distribution.server import Server
+from ddl_teach.training.distribution.server_state import ServerState
 from ddl_teach.training.optimizers.sgd import SGD
 
 RESULTS = Path(__file__).parent / "results" / "servers.txt"
 IN_A_ROW = 8  # updates, so that the last answer counts little
 COPY = "memory copy"
+PART = 9  # the tag of messages that are measured alone
+PUBLISHED = (  # gigabits a second, of the link's, and where that stands
+    ("RDMA, 100 Gb/s", 65, "github.com/bytedance/byteps, issue 179, laochanlam, 2019-12-16"),
+    ("RoCE, 200 Gb/s", 37, "github.com/bytedance/ps-lite, PR 73, eric-haibin-lin, 2021-04-11"),
+    ("the same, before", 40, "the same comment"),
+)
 
 
 def measure(comm: Comm, size: int, repetitions: int) -> dict[str, np.ndarray] | None:
@@ -88,6 +103,53 @@ def measure(comm: Comm, size: int, repetitions: int) -> dict[str, np.ndarray] | 
     return {name: times / IN_A_ROW for name, times in seconds.items()}
 
 
+def parts_of_a_push(comm: Comm, size: int, repetitions: int) -> dict[str, np.ndarray]:
+    """Seconds of each part by itself, on the server; the worker sends what it receives."""
+    weights, update, room = (np.full(size, value, np.float32) for value in (0.0, 1.0, 0.0))
+    state = ServerState(weights, 1, Service(SGD(1.0), bound=math.inf))
+    serves = comm.rank == 0
+
+    def message() -> None:
+        for _ in range(IN_A_ROW):
+            comm.recv(room, 1, PART) if serves else comm.send(update, 0, PART)
+
+    def by_mpi() -> None:
+        for _ in range(IN_A_ROW):
+            MPI.COMM_WORLD.Recv(room, 1, PART) if serves else MPI.COMM_WORLD.Send(update, 0, PART)
+
+    def step() -> None:
+        for _ in range(IN_A_ROW * serves):
+            state.push(0, state.version, update)
+
+    def copy() -> None:
+        for _ in range(IN_A_ROW * serves):
+            np.copyto(room, update)
+
+    ways = {"message": message, "MPI's message": by_mpi, "step": step, COPY: copy}
+    seconds = side_by_side(ways, repetitions=repetitions, before=comm.barrier)
+    return {name: times / IN_A_ROW for name, times in seconds.items()}
+
+
+def floor(push: np.ndarray, parts: dict[str, np.ndarray]) -> str:
+    """A line that says how much of a push its parts explain."""
+    medians = {name: float(np.median(times)) for name, times in parts.items()}
+    alone = ", ".join(f"{name} {1e3 * seconds:.3f}" for name, seconds in medians.items())
+    share = (medians["message"] + medians["step"]) / float(np.median(push))
+    best = medians[COPY] / (medians["MPI's message"] + medians["step"])
+    return (
+        f"parts alone, ms: {alone}\n"
+        f"message and step are {share:.0%} of a push; with MPI's message {best:.2f} of a copy"
+    )
+
+
+def published() -> str:
+    """One line for each figure that ps-lite's authors and users give."""
+    lines = ["published, ps-lite's own benchmark, other machines"]
+    for link, gigabits, where in PUBLISHED:
+        lines.append(f"{link:<20}{gigabits:>4} Gb/s{gigabits / 8:>8.1f} GB/s   {where}")
+    return "\n".join(lines)
+
+
 def table(size: int, seconds: dict[str, np.ndarray]) -> str:
     """One line a way."""
     copy = float(np.median(seconds[COPY]))
@@ -118,9 +180,15 @@ def main() -> None:
             run = ranks.run(
                 measure, size=size, repetitions=chosen.repetitions, trace=False, timeout=600
             )
-            parts.append(table(size, run.results[1]))
+            alone = ranks.run(
+                parts_of_a_push, size=size, repetitions=chosen.repetitions, trace=False
+            ).results[0]
+            found = run.results[1]
+            parts.append(f"{table(size, found)}\n{floor(found['push'], alone)}")
             print(parts[-1], flush=True)
             size *= 10
+    parts.append(published())
+    print(parts[-1])
     keep(RESULTS, parts)
 
 

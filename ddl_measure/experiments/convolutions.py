@@ -41,12 +41,11 @@ class Sweep:
         sources = {
             "counted": self.operations, "predicted": self.predicted, "measured": self.measured
         }  # fmt: skip
-        places = {
-            name: first_below(source[method], source[than]) for name, source in sources.items()
-        }
-        return {
-            name: None if place is None else float(varied[place]) for name, place in places.items()
-        }
+        values: dict[str, float | None] = {}
+        for name, source in sources.items():
+            place = first_below(source[method], source[than])
+            values[name] = None if place is None else float(varied[place])
+        return values
 
 
 def sweep(

@@ -59,3 +59,4 @@ def test_a_target_is_met_only_if_every_layer_meets_it():
     assert "winograd_4x4 / torch, 3x3 stride 1, at most 2: met, holds on 1 of 1 layers" in text
     assert "the better Winograd / torch, 3x3 stride 1, at most 2: met" in text
     assert "regret, predicted, at most 1.1: missed, holds on 1 of 2 layers; median 1.33" in text
+    assert "chosen, predicted / torch at most 1.5: missed, holds on 0 of 2 layers" in text

@@ -54,4 +54,4 @@ def window(x: Tensor, top: int, bottom: int, left: int, right: int) -> Tensor:
         first, last = min(max(low, 0), size), min(max(high, 0), size)
         border[:0] = min(high, 0) - min(low, 0), max(high, size) - max(low, size)
         x = x.narrow(axis, first, last - first)
-    return pad(x, border)  # one copy: a second would be memory that is not counted
+    return pad(x, border) if any(border) else x  # at most one copy: a second is not counted

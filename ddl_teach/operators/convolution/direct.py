@@ -78,9 +78,9 @@ def shifted(padded: Tensor, problem: Convolution) -> Iterator[tuple[int, int, Te
 
 def workspace(problem: Convolution, dtype: torch.dtype) -> int:
     """Bytes beyond input, weight and output, in the hungriest of the three passes."""
-    height, width = problem.padded
-    outputs = problem.output_height * problem.output_width
-    images = 2 * problem.in_channels * height * width  # one is made while the last still stands
-    view = problem.in_channels * outputs
+    images = (
+        2 * problem.in_channels * prod(problem.padded)
+    )  # one is made while the last still stands
+    view = problem.in_channels * problem.output_height * problem.output_width
     weights = 2 * prod(problem.weight_shape)
     return (images + view + weights) * dtype.itemsize

@@ -16,8 +16,10 @@ from math import prod
 import torch
 from torch import Tensor
 
-from ddl_teach.operators.convolution.blocks import block_size, blocks, room, window
+from ddl_teach.operators.convolution.blocks import BLOCK, block_size, blocks, room, window
 from ddl_teach.operators.convolution.problem import Convolution
+
+WIDE = 128  # columns from which on a product is fast
 
 
 def forward(x: Tensor, weight: Tensor, problem: Convolution) -> Tensor:
@@ -25,8 +27,12 @@ def forward(x: Tensor, weight: Tensor, problem: Convolution) -> Tensor:
     matrix = weight.reshape(problem.groups, problem.out_channels // problem.groups, -1)
     output = x.new_empty(problem.output_shape)
     for images, rows in cut(problem, x.dtype):
-        part = output[images, :, rows].transpose(0, 1)
-        part.copy_((matrix @ columns(x[images], rows, problem)).view(part.shape))
+        part, seen = output[images, :, rows].transpose(0, 1), columns(x[images], rows, problem)
+        if part.shape[1] == 1:  # of one image the products lie as the output does
+            torch.matmul(matrix, seen, out=part.view(*matrix.shape[:2], -1))
+        else:
+            part.copy_((matrix @ seen).view(part.shape))
+        del seen  # or they would stand beside those of the next block
     return output
 
 
@@ -79,26 +85,28 @@ def extent(problem: Convolution, rows: slice) -> tuple[int, int, int]:
 
 def by_channel(gradient: Tensor, groups: int) -> Tensor:
     """The matrices (groups, output channels, outputs) of some images."""
-    channels = gradient.shape[1] // groups
-    return gradient.transpose(0, 1).reshape(groups, channels, -1)
+    return gradient.transpose(0, 1).unflatten(0, (groups, -1)).flatten(2)
 
 
 def cut(problem: Convolution, dtype: torch.dtype) -> Iterator[tuple[slice, slice]]:
     """The output in blocks of images and rows whose columns stay in the caches."""
-    needed = room(prod(problem.weight_shape) * dtype.itemsize)
-    return blocks(problem.batch, problem.output_height, row_bytes(problem, dtype), needed)
+    return blocks(problem.batch, problem.output_height, *sizes(problem, dtype))
 
 
-def row_bytes(problem: Convolution, dtype: torch.dtype) -> int:
-    """Bytes of the columns and of the products for one row of one output."""
-    values = problem.in_channels * problem.kernel[0] * problem.kernel[1]
-    return (values + problem.out_channels) * problem.output_width * dtype.itemsize
+def sizes(problem: Convolution, dtype: torch.dtype) -> tuple[int, int]:
+    """Bytes of a block for a row of outputs, and in all; images share one where each is thin."""
+    values, width = problem.in_channels * prod(problem.kernel), problem.output_width
+    wide = problem.output_height * width >= WIDE
+    row = (values if wide else values + problem.out_channels) * width * dtype.itemsize
+    most = max(2 * BLOCK, room(prod(problem.weight_shape) * dtype.itemsize))
+    return row, min(most, problem.output_height * row) if wide else most
 
 
 def workspace(problem: Convolution, dtype: torch.dtype) -> int:
     """Bytes beyond input, weight and output."""
-    needed, row = room(prod(problem.weight_shape) * dtype.itemsize), row_bytes(problem, dtype)
-    images, rows = block_size(problem.batch, problem.output_height, row, needed)
+    row, most = sizes(problem, dtype)
+    images, rows = block_size(problem.batch, problem.output_height, row, most)
     _, bottom, right = extent(problem, slice(0, rows))
-    padded = problem.in_channels * bottom * right * dtype.itemsize
-    return images * (padded + rows * row)
+    padded = any(problem.padding) * images * bottom * right
+    border = problem.batch * (prod(problem.padded) - problem.height * problem.width)
+    return images * rows * row + problem.in_channels * max(padded, border) * dtype.itemsize

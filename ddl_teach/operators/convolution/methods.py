@@ -36,11 +36,11 @@ class Algorithm(Passes, Protocol):
 @dataclass(frozen=True)
 class Method:
     """An algorithm by its name, which checks what it is given; `walk` is stride, padding, groups.
-    `why_not` says which convolutions the algorithm refuses."""
+    `refusal` says why the algorithm cannot do a convolution in such numbers, or nothing."""
 
     name: str
     algorithm: Algorithm
-    why_not: Callable[[Convolution, torch.dtype], str] = lambda problem, dtype: ""
+    refusal: Callable[..., str] = lambda problem, dtype=torch.float32: ""
 
     def forward(self, x: Tensor, weight: Tensor, **walk: Any) -> Tensor:
         problem = self._accepted(sizes_of(x, weight, **walk), x)
@@ -57,10 +57,6 @@ class Method:
     ) -> Tensor:
         problem = Convolution.of_shapes(x.shape, weight_shape, **walk)
         return self.algorithm.weight_gradient(x, gradient, self._accepted(problem, x))
-
-    def refusal(self, problem: Convolution, dtype: torch.dtype = torch.float32) -> str:
-        """Why it cannot do this convolution, or nothing."""
-        return self.why_not(problem, dtype)
 
     def workspace(self, problem: Convolution, dtype: torch.dtype) -> int:
         return self.algorithm.workspace(problem, dtype)

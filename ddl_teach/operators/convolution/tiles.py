@@ -44,8 +44,7 @@ class Tiling:
         return apart.unfold(2, sizes[1], self.steps[1]).permute(5, 6, 3, 0, 1, 2, 4)
 
     def blocks(self) -> Iterator[tuple[slice, slice]]:
-        needed = room(self.filter_bytes)
-        return blocks(self.problem.batch, self.grid[0], self.row_bytes, needed)
+        return blocks(self.problem.batch, self.grid[0], self.row_bytes, room(self.filter_bytes))
 
     def in_a_block(self) -> int:
         """How many rows of tiles, of all its images, the largest block has."""

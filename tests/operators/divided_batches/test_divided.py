@@ -219,7 +219,7 @@ def test_the_limit_is_that_of_one_piece():
 @pytest.mark.slow
 @pytest.mark.parametrize("together", [False, True])
 def test_a_whole_network_is_planned_transformed_and_stays_below_its_limit(together):
-    network, x = Residual(), torch.randn(6, 3, 20, 20)
+    network, x = Residual(), torch.randn(6, 3, 10, 10)
     few = {"methods": ["im2col", "fft"], "sizes": [1, 2, 6], "repetitions": 1}
     generous = plan(network, x, limit=2**40, together=together, **few)
     jobs = generous.jobs
