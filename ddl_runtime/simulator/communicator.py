@@ -15,7 +15,7 @@ from ddl_runtime.simulator.context import Clock, SimulatedContext
 from ddl_runtime.simulator.fibers import Stopped
 from ddl_runtime.simulator.losses import Vote
 from ddl_runtime.simulator.point_to_point import PointToPoint
-from ddl_runtime.simulator.rank_state import SimulatedRequest, Strand
+from ddl_runtime.simulator.rank_state import ASKED, SimulatedRequest, Strand
 from ddl_runtime.simulator.window import Windows
 
 
@@ -42,7 +42,7 @@ class SimulatedComm(Comm):
         lane = messages.known.get((to, source, tag)) or messages.lane(to, source, tag)
         if lane is None or type(x) is not Phantom or type(y) is not Phantom or host.crowded:
             return super().sendrecv(x, to, y, source, tag)
-        outgoing, incoming, dest, strand, latency, per_byte = lane
+        outgoing, incoming, dest, strand, latency, per_byte, lasts = lane
         if messages.links_are_shared:
             return messages.exchange(lane, x, to, y, source, tag)
         begun = strand.clock
@@ -56,15 +56,22 @@ class SimulatedComm(Comm):
         if entry[2] != nbytes:
             outgoing.entry = entry = (dest.index, tag, nbytes, messages.context.kind)
         host.ledger.append(entry)
-        message = (start + latency, cost, nbytes, None)
+        sent: Any = (start + latency, cost, nbytes, None)
+        if lasts:  # until a strict rank has asked for it
+            sent = [*sent, None, strand]
+        if messages.spans is not None:
+            messages.spans.append(("send", "send", start, left, dest.index, tag, nbytes))
         if outgoing.asked is not None:
-            messages.context.simulation.hand_over(message, outgoing.next_asked())
+            receiver = outgoing.next_asked()
+            if lasts:
+                sent[ASKED] = receiver.begun
+            messages.context.simulation.hand_over(sent, receiver)
         elif outgoing.first is None:
-            outgoing.first = message
+            outgoing.first = sent
         elif outgoing.others:
-            outgoing.others.append(message)
+            outgoing.others.append(sent)
         else:
-            outgoing.put(message)
+            outgoing.put(sent)
         if dest.attentive:
             key = messages.context.rank, tag, 0, messages.context.number
             messages.context.simulation.offer(dest, outgoing, key)
@@ -74,7 +81,9 @@ class SimulatedComm(Comm):
             message = messages.ask(incoming, "sendrecv", (source, tag), y)
         else:
             incoming.first = incoming.others.popleft() if incoming.others else None
-        head, cost, size, _ = message
+            if lasts:
+                messages.context.simulation.asked_for(message, begun)
+        head, cost, size, _ = message if not lasts else message[:4]
         if size != y.nbytes:
             return messages.complete(message, y, (source, tag), begun)
         in_free = host.in_free
@@ -83,14 +92,15 @@ class SimulatedComm(Comm):
             host.in_free = clock = head + cost
         else:
             clock = host.drain(head, cost)
-        if clock < left:
+        if clock < left and not lasts:
             clock = left
         if clock > begun:
             strand.clock = clock
         if messages.spans is not None:
-            messages.spans.append(("send", "send", start, left, dest.index, tag, nbytes))
             world = messages.context.members[source]
             messages.spans.append(("recv", "recv", begun, strand.clock, world, tag, size))
+        if lasts:
+            messages.await_receiver(sent, left, (to, tag), x)
         return source
 
     def combine(self, a: Array, b: Array, out: Array, op: Operation = "sum") -> None:

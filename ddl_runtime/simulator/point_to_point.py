@@ -15,6 +15,7 @@ from ddl_runtime.records.ledger import DEVICE_KINDS
 from ddl_runtime.simulator.context import SimulatedContext
 from ddl_runtime.simulator.device_protocols import Snapshot, arrive, hand_over, leave, way_of
 from ddl_runtime.simulator.rank_state import (
+    ASKED,
     CHUNKS,
     COST,
     HEAD,
@@ -50,9 +51,10 @@ class PointToPoint:
         """What messages of phantoms between neighbours need to know: the channels to and from
         them, and what each message costs. None where some cost more than that."""
         context, link, simulation = self.context, self._fixed_link, self.context.simulation
+        lasts = simulation.eager < 0 and not self.links_are_shared
         if not (
             (link is not None or self.links_are_shared)
-            and simulation.eager == inf
+            and (lasts or simulation.eager == inf)
             and not simulation.jitters
             and simulation.network.overhead == simulation.gap == 0
             and to.__class__ is source.__class__ is tag.__class__ is int
@@ -65,7 +67,7 @@ class PointToPoint:
         if self.links_are_shared:
             key = context.rank, tag, 0, context.number
             link = key, simulation.route(self.host.index, dest.index)
-        lane = (outgoing, incoming, dest, context.strand, *link)
+        lane = (outgoing, incoming, dest, context.strand, *link, lasts)
         if outgoing.used:
             self.known[to, source, tag] = lane
         outgoing.used = True
@@ -214,7 +216,7 @@ class PointToPoint:
 
     def exchange(self, lane: Lane, x: Phantom, to: int, y: Phantom, source: int, tag: int) -> int:
         """`sendrecv` of phantoms on shared links, written out flat as that without them."""
-        outgoing, incoming, dest, strand, key, route = lane
+        outgoing, incoming, dest, strand, key, route, _ = lane
         context, simulation = self.context, self.context.simulation
         begun, nbytes = strand.clock, x.nbytes
         entry = outgoing.entry
@@ -260,6 +262,13 @@ class PointToPoint:
         strand.wait = (context, verb, key, y)
         context.simulation.next_strand(strand)
         return strand.message
+
+    def await_receiver(self, sent: Any, left: float, key: tuple[int, int], x: Array) -> None:
+        """Wait until what was sent has left, and has been asked for."""
+        context, strand = self.context, self.context.strand
+        if sent[ASKED] is None:
+            context.block(sent, (context, "send", key, x))
+        strand.clock = max(strand.clock, left, sent[ASKED])
 
     def complete(self, message: Any, y: Array, key: tuple[int, ...], begun: float) -> int:
         """Wait until the message has arrived, and copy it into `y`; returns its source."""

@@ -39,9 +39,11 @@ FEW_GAPS, MANY_GAPS = 32, 1024
 # A message is a tuple (HEAD, COST, NBYTES, PAYLOAD), because a million of them must be made in a
 # second; on shared links, where its arrival is not known when it is sent, a longer list; and from
 # a device a list of all seven, whose head and cost are those of its last chunk. On shared links,
-# where there are no chunks, a `sendrecv` without requests has there when its message has left.
+# where there are no chunks, a `sendrecv` without requests has there when its message has left. Where
+# none are shared nothing waits for an arrival: one between strict ranks has there when it was asked
+# for.
 HEAD, COST, NBYTES, PAYLOAD, WAITER, SENDER, CHUNKS = range(7)
-LEFT = CHUNKS
+LEFT, ASKED = CHUNKS, WAITER
 NO_ENTRY = (-1, -1, -1, "")
 
 
