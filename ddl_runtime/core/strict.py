@@ -2,35 +2,39 @@
 
 from typing import Any
 
-from ddl_runtime.core.arrays import Array, Phantom
+from ddl_runtime.core.arrays import Array, Phantom, copied
 from ddl_runtime.core.parts import PointToPoint, Request
 from ddl_runtime.core.watch import UnderWay, UnsafeBuffer, Watch
+from ddl_runtime.diagnosis.frames import program_place
 
 
-class StrictRequest(Request):
+class StrictRequest(UnderWay, Request):
     """A message under way that is watched."""
 
-    __slots__ = ("_message", "_watch", "inner", "waited")
+    __slots__ = ("_watch", "inner", "waited")
 
-    def __init__(self, inner: Request, message: UnderWay, watch: Watch) -> None:
-        self.inner = inner
-        self.waited = False
-        self._message = message
-        self._watch = watch
-        message.begin()
-        watch.open[message] = None
+    def begin(self, watch: Watch, inner: Request) -> Request:
+        """Note what is sent, or where in the program a receive was begun."""
+        self._watch, self.inner, self.waited = watch, inner, False
+        if self.writes:
+            self.place = program_place(3)  # this, `irecv`, and that of `Comm`
+        elif self.memory is not None:
+            self.sent = inner.kept or copied(self.memory)
+        watch.open[self] = None
+        return self
 
     def wait(self) -> int:
         source = self.inner.wait()
-        self.close()
+        if not self.waited:
+            self.close()
         return source
 
     def close(self) -> None:
         """Note that the message has ended, and check that its array was not changed meanwhile."""
-        if not self.waited:
-            self.waited = True
-            self._watch.open.pop(self._message, None)
-            self._message.compare()
+        self.waited = True
+        self._watch.open.pop(self, None)
+        if not self.writes:
+            self.compare()
 
     @property
     def purpose(self) -> str:
@@ -49,12 +53,16 @@ class StrictMessages:
         self._watch = watch
 
     def isend(self, x: Array, to: int, tag: int = 0) -> Request:
-        message = self._watch.refuse_shared(UnderWay(x, "isend", to, tag))
-        return StrictRequest(self._messages.isend(x, to, tag), message, self._watch)
+        request = StrictRequest(x, "isend", to, tag)
+        if self._watch.open:
+            self._watch.refuse_shared(request)
+        return request.begin(self._watch, self._messages.isend(x, to, tag))
 
     def irecv(self, x: Array, source: int, tag: int = 0) -> Request:
-        message = self._watch.refuse_shared(UnderWay(x, "irecv", source, tag))
-        return StrictRequest(self._messages.irecv(x, source, tag), message, self._watch)
+        request = StrictRequest(x, "irecv", source, tag)
+        if self._watch.open:
+            self._watch.refuse_shared(request)
+        return request.begin(self._watch, self._messages.irecv(x, source, tag))
 
     def send(self, x: Array, to: int, tag: int = 0) -> None:
         self._watch.refuse_shared(UnderWay(x, "send", to, tag))

@@ -18,7 +18,7 @@ import numpy as np
 from ddl_runtime.core.arrays import Array, as_bytes, check_writable, describe, type_name
 from ddl_runtime.core.element_types import is_tensor
 from ddl_runtime.diagnosis.deadlock import call_text
-from ddl_runtime.diagnosis.frames import program_place, spot
+from ddl_runtime.diagnosis.frames import spot
 
 
 class UnsafeBuffer(ValueError):
@@ -36,17 +36,20 @@ class NotWaitedFor(ValueError):
 class UnderWay:
     """A message that was asked for, and its memory, if the host can read it."""
 
-    __slots__ = ("_given", "_sent", "memory", "place", "writes")
+    __slots__ = ("_given", "memory", "place", "sent", "writes")
 
     def __init__(self, x: Array, verb: str, peer: int, tag: int) -> None:
         nbytes, _ = describe(x)  # what cannot be sent at all is refused first
         self.writes = verb.endswith("recv")
         if self.writes:
             check_writable(x)
-        on_host = x.__class__ is np.ndarray or (is_tensor(x) and x.device.type == "cpu")
-        self.memory = as_bytes(x) if on_host and nbytes else None
+        self.memory = None
+        if nbytes and x.__class__ is np.ndarray:
+            self.memory = x
+        elif nbytes and is_tensor(x) and x.device.type == "cpu":
+            self.memory = as_bytes(x)
         self._given = x, verb, peer, tag
-        self._sent: bytearray | None = None
+        self.sent: bytearray | None = None  # while it is under way
 
     def shares(self, other: UnderWay) -> bool:
         """Whether both use the same memory, and one of them writes there."""
@@ -54,13 +57,6 @@ class UnderWay:
         if own is None or its is None or not (self.writes or other.writes):
             return False
         return np.may_share_memory(own, its)  # exact, as both are contiguous
-
-    def begin(self) -> None:
-        """Note what is sent, or where in the program a receive was begun."""
-        if self.writes:
-            self.place = program_place()
-        elif self.memory is not None:
-            self._sent = bytearray(self.memory)
 
     @property
     def what(self) -> str:
@@ -70,7 +66,7 @@ class UnderWay:
     def compare(self) -> None:
         """What was sent must be what was given."""
         # A bytearray is compared with other memory as it lies there, without a copy.
-        if self._sent is not None and self._sent != self.memory:
+        if self.sent is not None and self.sent != self.memory:
             raise UnsafeBuffer(
                 f"the array of {self.what} was changed before its wait() returned: what has been "
                 "sent may be the old values or the new. Wait first, or send a copy"
@@ -86,7 +82,7 @@ class Watch:
 
     def refuse_shared(self, new: UnderWay) -> UnderWay:
         """Refuse a message in whose memory one under way writes, or that writes into its."""
-        for message in list(self.open):  # functions in the background open others meanwhile
+        for message in [*self.open]:  # functions in the background open others meanwhile
             if new.shares(message):
                 raise UnsafeBuffer(
                     f"{new.what}: its array shares memory with that of {message.what}, which is "

@@ -84,7 +84,7 @@ class PointToPoint:
         if code and x.__class__ is not np.ndarray and nbytes:
             device = device_of(x)
         if device is None:
-            payload = arrays.as_bytes(x).copy() if code and nbytes else None
+            payload = arrays.copied(x) if code and nbytes else None
         else:
             payload, way = Snapshot(device, x, nbytes), way_of(context, nbytes)
             kind = context.label or DEVICE_KINDS[way.path]
@@ -96,6 +96,8 @@ class PointToPoint:
         request.goal, request.y = (to, tag), x
         if device is not None:
             request.copied = payload.bytes
+        else:
+            request.kept = payload
         eager = nbytes <= simulation.eager
         strand.clock += self._overhead
         if simulation.flows is None:

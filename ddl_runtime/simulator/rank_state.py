@@ -330,8 +330,8 @@ class Messages(Protocol):
 class SimulatedRequest(Request):
     """A message under way between simulated ranks, or a strand in the background."""
 
-    __slots__ = ("asked", "begun", "copied", "done_at", "goal", "key", "left", "message",
-                 "messages", "place", "strand", "then", "turn", "waited", "what", "y")  # fmt: skip
+    __slots__ = ("asked", "begun", "copied", "done_at", "goal", "kept", "key", "left",
+                 "message", "messages", "place", "strand", "then", "turn", "waited", "what", "y")  # fmt: skip
 
     def __init__(self, messages: Messages, what: str) -> None:
         self.messages = messages
@@ -346,6 +346,7 @@ class SimulatedRequest(Request):
         self.key: tuple[int, int, int, int] | None = None  # what a receive must match
         self.y: Any = None  # what is sent, or received into
         self.message: Any = None
+        self.kept = None
         self.copied: Callable[[], Any] | None = None  # waits until a device's bytes are read
         self.turn: Turn | None = None  # a receive's line, while it stands in one
         self.begun = 0.0  # when a receive was
