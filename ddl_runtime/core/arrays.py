@@ -120,11 +120,6 @@ def as_bytes(x: Array) -> np.ndarray:
     return raw
 
 
-def copied(x: Array) -> bytearray:
-    """The bytes of an array or tensor as they are now."""
-    return bytearray(x.data if x.__class__ is np.ndarray else as_bytes(x).data)
-
-
 def as_elements(raw: np.ndarray, like: Array) -> Array:
     """Flat bytes seen as elements of the type of `like`, wherever that is; shares the memory."""
     if like.__class__ is Phantom:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ddl_runtime.core.arrays import Array, Phantom, copied
+from ddl_runtime.core.arrays import Array, Phantom
 from ddl_runtime.core.parts import PointToPoint, Request
 from ddl_runtime.core.watch import UnderWay, UnsafeBuffer, Watch
 from ddl_runtime.diagnosis.frames import program_place
@@ -19,7 +19,7 @@ class StrictRequest(UnderWay, Request):
         if self.writes:
             self.place = program_place(3)  # this, `irecv`, and that of `Comm`
         elif self.memory is not None:
-            self.sent = inner.kept or copied(self.memory)
+            self.sent = inner.kept or bytearray(self.memory.data)
         watch.open[self] = None
         return self
 
@@ -33,8 +33,7 @@ class StrictRequest(UnderWay, Request):
         """Note that the message has ended, and check that its array was not changed meanwhile."""
         self.waited = True
         self._watch.open.pop(self, None)
-        if not self.writes:
-            self.compare()
+        self.compare()
 
     @property
     def purpose(self) -> str:

@@ -32,8 +32,6 @@ class SimulatedComm(Comm):
         self.own_thread = context.simulation.threads
         self._arithmetic_is_free = not context.simulation.reduce_per_byte
 
-    # Two verbs of which there are millions: each takes the short way where it can.
-
     def sendrecv(self, x: Array, to: int, y: Array, source: int, tag: int = 0) -> int:
         # The path of a million messages: phantoms between two neighbours, written out flat, for
         # one call more would be a tenth of its time. All else takes the usual way.

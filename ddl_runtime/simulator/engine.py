@@ -238,8 +238,7 @@ class Simulation:
                 message[WAITER] = owner
                 owner.blocked_on = message
             else:
-                owner.blocked_on = None
-                self.ready.append(owner)
+                self._wake(owner)
 
     def _wake(self, strand: Strand) -> None:
         strand.blocked_on = None

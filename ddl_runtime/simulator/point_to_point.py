@@ -83,9 +83,10 @@ class PointToPoint:
         kind, device = context.kind, None
         if code and x.__class__ is not np.ndarray and nbytes:
             device = device_of(x)
-        if device is None:
-            payload = arrays.copied(x) if code and nbytes else None
-        else:
+        payload: Any = None
+        if device is None and code and nbytes:
+            payload = bytearray(x.data if x.__class__ is np.ndarray else arrays.as_bytes(x).data)
+        elif device is not None:
             payload, way = Snapshot(device, x, nbytes), way_of(context, nbytes)
             kind = context.label or DEVICE_KINDS[way.path]
         dest = simulation.hosts[context.members[to]]
@@ -93,11 +94,9 @@ class PointToPoint:
         channel = dest.channel(*key)
         context.entries.append((dest.index, tag, nbytes, kind))
         request = SimulatedRequest(self, verb.replace("sendrecv to", "send"))
-        request.goal, request.y = (to, tag), x
+        request.goal, request.y, request.kept = (to, tag), x, payload
         if device is not None:
             request.copied = payload.bytes
-        else:
-            request.kept = payload
         eager = nbytes <= simulation.eager
         strand.clock += self._overhead
         if simulation.flows is None:
@@ -258,11 +257,9 @@ class PointToPoint:
 
     def ask(self, channel: Channel, verb: str, key: tuple[int, int], y: Array) -> Any:
         """Wait for the next message of the channel."""
-        context, strand = self.context, self.context.strand
+        strand = self.context.strand
         channel.ask(strand)
-        strand.blocked_on = strand  # as `block` does, without one call more for every message
-        strand.wait = (context, verb, key, y)
-        context.simulation.next_strand(strand)
+        self.context.block(strand, (self.context, verb, key, y))
         return strand.message
 
     def await_receiver(self, sent: Any, left: float, key: tuple[int, int], x: Array) -> None:
