@@ -38,10 +38,10 @@ class SimulatedComm(Comm):
         messages = self._messages
         host = messages.host
         lane = messages.known.get((to, source, tag)) or messages.lane(to, source, tag)
-        if lane is None or type(x) is not Phantom or type(y) is not Phantom or host.crowded:
+        if lane is None or not x.__class__ is y.__class__ is Phantom or host.crowded:
             return super().sendrecv(x, to, y, source, tag)
-        outgoing, incoming, dest, strand, latency, per_byte, lasts = lane
-        if messages.links_are_shared:
+        outgoing, incoming, dest, strand, latency, per_byte, lasts, world = lane
+        if lasts is None:
             return messages.exchange(lane, x, to, y, source, tag)
         begun = strand.clock
         start = host.out_free
@@ -57,8 +57,9 @@ class SimulatedComm(Comm):
         sent: Any = (start + latency, cost, nbytes, None)
         if lasts:  # until a strict rank has asked for it
             sent = [*sent, None, strand]
-        if messages.spans is not None:
-            messages.spans.append(("send", "send", start, left, dest.index, tag, nbytes))
+        spans = messages.spans
+        if spans is not None:
+            spans.append(("send", "send", start, left, dest.index, tag, nbytes))
         if outgoing.asked is not None:
             receiver = outgoing.next_asked()
             if lasts:
@@ -94,9 +95,8 @@ class SimulatedComm(Comm):
             clock = left
         if clock > begun:
             strand.clock = clock
-        if messages.spans is not None:
-            world = messages.context.members[source]
-            messages.spans.append(("recv", "recv", begun, strand.clock, world, tag, size))
+        if spans is not None:
+            spans.append(("recv", "recv", begun, strand.clock, world, tag, size))
         if lasts:
             messages.await_receiver(sent, left, (to, tag), x)
         return source

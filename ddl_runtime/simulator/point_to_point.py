@@ -51,7 +51,7 @@ class PointToPoint:
         """What messages of phantoms between neighbours need to know: the channels to and from
         them, and what each message costs. None where some cost more than that."""
         context, link, simulation = self.context, self._fixed_link, self.context.simulation
-        lasts = simulation.eager < 0 and not self.links_are_shared
+        lasts = None if self.links_are_shared else simulation.eager < 0
         if not (
             (link is not None or self.links_are_shared)
             and (lasts or simulation.eager == inf)
@@ -67,7 +67,7 @@ class PointToPoint:
         if self.links_are_shared:
             key = context.rank, tag, 0, context.number
             link = key, simulation.route(self.host.index, dest.index)
-        lane = (outgoing, incoming, dest, context.strand, *link, lasts)
+        lane = (outgoing, incoming, dest, context.strand, *link, lasts, context.members[source])
         if outgoing.used:
             self.known[to, source, tag] = lane
         outgoing.used = True
@@ -217,7 +217,7 @@ class PointToPoint:
 
     def exchange(self, lane: Lane, x: Phantom, to: int, y: Phantom, source: int, tag: int) -> int:
         """`sendrecv` of phantoms on shared links, written out flat as that without them."""
-        outgoing, incoming, dest, strand, key, route, _ = lane
+        outgoing, incoming, dest, strand, key, route, *_ = lane
         context, simulation = self.context, self.context.simulation
         begun, nbytes = strand.clock, x.nbytes
         entry = outgoing.entry
