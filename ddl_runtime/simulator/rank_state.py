@@ -14,6 +14,7 @@ it, as MPI prescribes.
 from __future__ import annotations
 
 import heapq
+from abc import ABC
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable
@@ -291,7 +292,7 @@ class Strand:
         return None if best is None else (best[0], best[2])
 
 
-class Membership(RankContext):
+class Membership(RankContext, ABC):
     """A rank's place in a communicator, as its waits and its requests know it."""
 
     __slots__ = ("family", "host", "simulation", "strand")
