@@ -75,6 +75,7 @@ class StrictRequest(Request):
         self.waited = True
         self._watch.open.pop(self, None)
         self.compare()
+        self._sent = None
 
     @property
     def purpose(self) -> str:

@@ -165,7 +165,7 @@ class PointToPoint:
                 context.block(request, (context, request.what, request.key, request.y))
             del context.host.open[request]
             self.complete(request.message, request.y, request.key, request.begun)
-        request.waited = True
+        request.waited, request.kept = True, None
 
     def _lend_ports(self, request: SimulatedRequest, wait: tuple[Any, ...]) -> None:
         """Wait for a function: this strand sends nothing before that has ended, so the two do not
