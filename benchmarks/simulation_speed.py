@@ -3,10 +3,14 @@
     python -m benchmarks.simulation_speed [--repetitions 11]
 
 All times are the processor's. First a ring of 1,024 ranks: messages a second, beside the same
-program whose messages do nothing. The interpreter's instructions for each message are counted on
-fewer ranks; with the time of one they say what limits the rest. Then 65,536 ranks, each time in a
-process of its own, beside as many bare greenlets that wait as often. At last the same programs
-watched and not, in turns: strict, with memory counted, with a timeline, and all three.
+program whose messages do nothing. The interpreter's instructions and the waits for each message
+are counted on fewer ranks. Beside what one of each takes alone they say what limits the rest. A
+strict rank is at most one step ahead of the rank that it sends to: after two messages at the
+latest it waits. And it compares what `isend` was given with a copy. Simulated ranks need that
+copy anyway, so they pass over the bytes three times and not twice; real ranks copy them as well.
+Then 65,536 ranks, each time in a process of its own, beside as many bare greenlets that wait as
+often. At last the same programs watched and not, in turns: strict, with memory counted, with a
+timeline, and all three.
 """
 
 from __future__ import annotations
@@ -20,8 +24,10 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
+from timeit import repeat
 from types import FrameType
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from greenlet import getcurrent, greenlet
@@ -31,6 +37,8 @@ from benchmarks.strict_ranks import KIB, phantoms, shift
 from ddl_measure.interval import interval, ratio_of_turns
 from ddl_measure.machine import describe, heading, keep
 from ddl_measure.repetitions import side_by_side
+from ddl_runtime.simulator.engine import Simulation
+from ddl_runtime.simulator.rank_state import Strand
 from ddl_teach import Comm, Phantom, simulate
 from ddl_teach.collectives import recursive_doubling, ring
 
@@ -89,6 +97,43 @@ def counted(strict: bool, ranks: int = COUNTED) -> float:
     return count / (2 * ranks * (ranks - 1))
 
 
+def waits(strict: bool, ranks: int = COUNTED) -> float:
+    """How often a rank of the ring waits for each of its messages, and another goes on."""
+    count, usual = 0, Simulation.next_strand
+
+    def next_strand(simulation: Simulation, leaving: Strand) -> None:
+        nonlocal count
+        count += 1
+        usual(simulation, leaving)
+
+    with patch.object(Simulation, "next_strand", next_strand):
+        simulate(phantoms, ranks, trace=False, strict=strict)
+    return count / (2 * ranks * (ranks - 1))
+
+
+def parts() -> str:
+    """What the parts of a message take alone: a call, a switch, and passes over bytes."""
+    x = np.random.default_rng(0).random(KIB * KIB // 8)
+    kept = bytearray(x.data)
+    caller = getcurrent()
+
+    def comes_back() -> None:
+        while True:
+            caller.switch()
+
+    other = greenlet(comes_back)
+    works = {
+        "an empty call": (lambda: None, 100_000, 1e9, "ns"),
+        "there and back to a greenlet": (other.switch, 100_000, 1e9, "ns"),
+        "copy 1,024 KiB": (lambda: bytearray(x.data), 200, 1e6, "us"),
+        "compare 1,024 KiB": (lambda: kept == x, 200, 1e6, "us"),
+    }
+    return "alone: " + ", ".join(
+        f"{name} {min(repeat(work, number=number)) / number * unit:.0f} {letters}"
+        for name, (work, number, unit, letters) in works.items()
+    )
+
+
 def doubled(comm: Comm) -> None:
     """Recursive doubling, of no data: 16 messages a rank."""
     recursive_doubling.allreduce(comm, Phantom(100_000_000))
@@ -99,16 +144,16 @@ def bare_greenlets(count: int) -> None:
     ready: deque[greenlet] = deque()
     caller = getcurrent()
 
-    def waits(depth: int) -> None:
+    def deep(depth: int) -> None:
         if depth:
-            waits(*(depth - 1,), **{})  # a call of this form takes room on the stack
+            deep(*(depth - 1,), **{})  # a call of this form takes room on the stack
             return
         for _ in range(WAITS):
             ready.append(getcurrent())
             caller.switch()
 
     for _ in range(count):
-        greenlet(waits, caller).switch(DEPTH)
+        greenlet(deep, caller).switch(DEPTH)
     while ready:
         ready.popleft().switch()
 
@@ -158,6 +203,7 @@ def of_the_ring(repetitions: int) -> list[str]:
     return [
         *lines, f"instructions a message: {plain:.0f}, of strict ranks {strict:.0f}; "
         f"{each:.2f} ns for each of the first",
+        f"waits a message: {waits(False):.2f}, of strict ranks {waits(True):.2f}", parts(),
     ]  # fmt: skip
 
 

@@ -1,5 +1,7 @@
 """What the speed of simulations is measured with counts what it says, and changes no result."""
 
+import re
+
 import pytest
 
 from benchmarks import simulation_speed
@@ -34,3 +36,13 @@ def test_who_is_watched_sends_the_same(how):
     plain, watched = run(trace=False), run(**WATCHED[how])
     assert [book.messages for book in watched.ledger] == [book.messages for book in plain.ledger]
     assert watched.time == plain.time
+
+
+def test_a_strict_ring_waits_at_least_for_every_second_message():
+    assert simulation_speed.waits(False, 16) < 0.2
+    assert 0.5 <= simulation_speed.waits(True, 16) < 1
+
+
+def test_what_the_parts_take_alone_is_told():
+    words = simulation_speed.parts()
+    assert len(re.findall(r" \d+ [nu]s", words)) == 4
