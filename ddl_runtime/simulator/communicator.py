@@ -98,7 +98,9 @@ class SimulatedComm(Comm):
         if spans is not None:
             spans.append(("recv", "recv", begun, strand.clock, world, tag, size))
         if lasts:
-            messages.await_receiver(sent, left, (to, tag), x)
+            if sent[ASKED] is None:
+                messages.context.block(sent, (messages.context, "send", (to, tag), x))
+            strand.clock = max(strand.clock, left, sent[ASKED])
         return source
 
     def combine(self, a: Array, b: Array, out: Array, op: Operation = "sum") -> None:

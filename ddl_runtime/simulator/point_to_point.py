@@ -15,7 +15,6 @@ from ddl_runtime.records.ledger import DEVICE_KINDS
 from ddl_runtime.simulator.context import SimulatedContext
 from ddl_runtime.simulator.device_protocols import Snapshot, arrive, hand_over, leave, way_of
 from ddl_runtime.simulator.rank_state import (
-    ASKED,
     CHUNKS,
     COST,
     HEAD,
@@ -261,13 +260,6 @@ class PointToPoint:
         channel.ask(strand)
         self.context.block(strand, (self.context, verb, key, y))
         return strand.message
-
-    def await_receiver(self, sent: Any, left: float, key: tuple[int, int], x: Array) -> None:
-        """Wait until what was sent has left, and has been asked for."""
-        context, strand = self.context, self.context.strand
-        if sent[ASKED] is None:
-            context.block(sent, (context, "send", key, x))
-        strand.clock = max(strand.clock, left, sent[ASKED])
 
     def complete(self, message: Any, y: Array, key: tuple[int, ...], begun: float) -> int:
         """Wait until the message has arrived, and copy it into `y`; returns its source."""
