@@ -46,7 +46,7 @@ MOST_TYPE_ERRORS = {
     "ddl_runtime.devices": 40,
     "ddl_runtime.launcher": 34,
     "ddl_runtime.mpi": 5,
-    "ddl_runtime.simulator": 38,
+    "ddl_runtime.simulator": 35,
     "ddl_teach.fault_tolerance": 2,
     "ddl_teach.networks": 104,
     "ddl_teach.operators": 51,

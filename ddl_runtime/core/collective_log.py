@@ -53,7 +53,7 @@ class CollectiveLog:
         if not self.depth:
             if op.__class__ is not str and op is not None:
                 op = str(getattr(op, "__name__", op))
-            place = program_place()
+            place = program_place(2)  # this, and `Comm.collective`
             line = spot(*place) if place[0] else ""  # anew: two cells may have one name
             self.called.append(known(name, nbytes, op, line))
             if len(self.called) == 2 * KEPT:

@@ -32,6 +32,7 @@ class Request(ABC):
 
     waited: bool  # whether it has been waited for
     purpose: str = ""  # what it is for, in the words of a program's user: for a diagnosis
+    kept: bytearray | None = None  # a copy of what is sent, where the ground has made one
 
     @abstractmethod
     def wait(self) -> int:

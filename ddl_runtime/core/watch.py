@@ -12,13 +12,9 @@ the messages that it has under way, on all communicators. Nothing is sent for it
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
-import numpy as np
-
-from ddl_runtime.core.arrays import Array, as_bytes, check_writable, describe, type_name
-from ddl_runtime.core.element_types import is_tensor
-from ddl_runtime.diagnosis.deadlock import call_text
-from ddl_runtime.diagnosis.frames import program_place, spot
+from ddl_runtime.diagnosis.frames import spot
 
 
 class UnsafeBuffer(ValueError):
@@ -33,60 +29,16 @@ class NotWaitedFor(ValueError):
     inside_program = False  # where it is raised says nothing
 
 
-class UnderWay:
-    """A message that was asked for, and its memory, if the host can read it."""
-
-    __slots__ = ("_given", "_sent", "memory", "place", "writes")
-
-    def __init__(self, x: Array, verb: str, peer: int, tag: int) -> None:
-        nbytes, _ = describe(x)  # what cannot be sent at all is refused first
-        self.writes = verb.endswith("recv")
-        if self.writes:
-            check_writable(x)
-        on_host = x.__class__ is np.ndarray or (is_tensor(x) and x.device.type == "cpu")
-        self.memory = as_bytes(x) if on_host and nbytes else None
-        self._given = x, verb, peer, tag
-        self._sent: bytearray | None = None
-
-    def shares(self, other: UnderWay) -> bool:
-        """Whether both use the same memory, and one of them writes there."""
-        own, its = self.memory, other.memory
-        if own is None or its is None or not (self.writes or other.writes):
-            return False
-        return np.may_share_memory(own, its)  # exact, as both are contiguous
-
-    def begin(self) -> None:
-        """Note what is sent, or where in the program a receive was begun."""
-        if self.writes:
-            self.place = program_place()
-        elif self.memory is not None:
-            self._sent = bytearray(self.memory)
-
-    @property
-    def what(self) -> str:
-        x, verb, peer, tag = self._given
-        return call_text(verb, peer, tag, x.nbytes, type_name(x))
-
-    def compare(self) -> None:
-        """What was sent must be what was given."""
-        # A bytearray is compared with other memory as it lies there, without a copy.
-        if self._sent is not None and self._sent != self.memory:
-            raise UnsafeBuffer(
-                f"the array of {self.what} was changed before its wait() returned: what has been "
-                "sent may be the old values or the new. Wait first, or send a copy"
-            )
-
-
 class Watch:
     """What one rank has under way."""
 
     def __init__(self) -> None:
-        self.open: dict[UnderWay, None] = {}
+        self.open: dict[Any, None] = {}
         self.background: list[Callable[[], int]] = []  # each waits for one function
 
-    def refuse_shared(self, new: UnderWay) -> UnderWay:
+    def refuse_shared(self, new: Any) -> Any:
         """Refuse a message in whose memory one under way writes, or that writes into its."""
-        for message in list(self.open):  # functions in the background open others meanwhile
+        for message in [*self.open]:  # functions in the background open others meanwhile
             if new.shares(message):
                 raise UnsafeBuffer(
                     f"{new.what}: its array shares memory with that of {message.what}, which is "

@@ -59,10 +59,10 @@ def begun_here(function: Callable[..., Any]) -> Callable[..., Any]:
     return partial(_begun, program_place(), function)
 
 
-def program_place() -> Place:
+def program_place(calls: int = 1) -> Place:
     """File, line and function of the program's own line that led here: of its innermost, and of a
-    library's where the whole program is one's."""
-    frame: FrameType | None = sys._getframe(2)  # the caller is no program
+    library's where the whole program is one's. The last `calls` calls were no program's."""
+    frame: FrameType | None = sys._getframe(calls + 1)  # those between cost nothing
     outside = None
     while frame is not None:
         code = frame.f_code

@@ -15,7 +15,7 @@ from ddl_runtime.simulator.context import Clock, SimulatedContext
 from ddl_runtime.simulator.fibers import Stopped
 from ddl_runtime.simulator.losses import Vote
 from ddl_runtime.simulator.point_to_point import PointToPoint
-from ddl_runtime.simulator.rank_state import SimulatedRequest, Strand
+from ddl_runtime.simulator.rank_state import ASKED, SimulatedRequest, Strand
 from ddl_runtime.simulator.window import Windows
 
 
@@ -32,18 +32,16 @@ class SimulatedComm(Comm):
         self.own_thread = context.simulation.threads
         self._arithmetic_is_free = not context.simulation.reduce_per_byte
 
-    # Two verbs of which there are millions: each takes the short way where it can.
-
     def sendrecv(self, x: Array, to: int, y: Array, source: int, tag: int = 0) -> int:
         # The path of a million messages: phantoms between two neighbours, written out flat, for
         # one call more would be a tenth of its time. All else takes the usual way.
         messages = self._messages
         host = messages.host
         lane = messages.known.get((to, source, tag)) or messages.lane(to, source, tag)
-        if lane is None or type(x) is not Phantom or type(y) is not Phantom or host.crowded:
+        if lane is None or not x.__class__ is y.__class__ is Phantom or host.crowded:
             return super().sendrecv(x, to, y, source, tag)
-        outgoing, incoming, dest, strand, latency, per_byte = lane
-        if messages.links_are_shared:
+        outgoing, incoming, dest, strand, latency, per_byte, lasts, world = lane
+        if lasts is None:
             return messages.exchange(lane, x, to, y, source, tag)
         begun = strand.clock
         start = host.out_free
@@ -56,15 +54,23 @@ class SimulatedComm(Comm):
         if entry[2] != nbytes:
             outgoing.entry = entry = (dest.index, tag, nbytes, messages.context.kind)
         host.ledger.append(entry)
-        message = (start + latency, cost, nbytes, None)
+        sent: Any = (start + latency, cost, nbytes, None)
+        if lasts:  # until a strict rank has asked for it
+            sent = [*sent, None, strand]
+        spans = messages.spans
+        if spans is not None:
+            spans.append(("send", "send", start, left, dest.index, tag, nbytes))
         if outgoing.asked is not None:
-            messages.context.simulation.hand_over(message, outgoing.next_asked())
+            receiver = outgoing.next_asked()
+            if lasts:
+                sent[ASKED] = receiver.begun
+            messages.context.simulation.hand_over(sent, receiver)
         elif outgoing.first is None:
-            outgoing.first = message
+            outgoing.first = sent
         elif outgoing.others:
-            outgoing.others.append(message)
+            outgoing.others.append(sent)
         else:
-            outgoing.put(message)
+            outgoing.put(sent)
         if dest.attentive:
             key = messages.context.rank, tag, 0, messages.context.number
             messages.context.simulation.offer(dest, outgoing, key)
@@ -74,7 +80,9 @@ class SimulatedComm(Comm):
             message = messages.ask(incoming, "sendrecv", (source, tag), y)
         else:
             incoming.first = incoming.others.popleft() if incoming.others else None
-        head, cost, size, _ = message
+            if lasts:
+                messages.context.simulation.asked_for(message, begun)
+        head, cost, size, _ = message if not lasts else message[:4]
         if size != y.nbytes:
             return messages.complete(message, y, (source, tag), begun)
         in_free = host.in_free
@@ -83,14 +91,16 @@ class SimulatedComm(Comm):
             host.in_free = clock = head + cost
         else:
             clock = host.drain(head, cost)
-        if clock < left:
+        if clock < left and not lasts:
             clock = left
         if clock > begun:
             strand.clock = clock
-        if messages.spans is not None:
-            messages.spans.append(("send", "send", start, left, dest.index, tag, nbytes))
-            world = messages.context.members[source]
-            messages.spans.append(("recv", "recv", begun, strand.clock, world, tag, size))
+        if spans is not None:
+            spans.append(("recv", "recv", begun, strand.clock, world, tag, size))
+        if lasts:
+            if sent[ASKED] is None:
+                messages.context.block(sent, (messages.context, "send", (to, tag), x))
+            strand.clock = max(strand.clock, left, sent[ASKED])
         return source
 
     def combine(self, a: Array, b: Array, out: Array, op: Operation = "sum") -> None:

@@ -14,13 +14,13 @@ from ddl_runtime.core.arrays import Array, Operation, Phantom
 from ddl_runtime.devices.choice import Preference
 from ddl_runtime.records.ledger import Entry
 from ddl_runtime.simulator.engine import Simulation
-from ddl_runtime.simulator.rank_state import Host, Strand
+from ddl_runtime.simulator.rank_state import Membership, Strand
 
 
-class SimulatedContext(parts.RankContext):
+class SimulatedContext(Membership):
     """One simulated rank's place in one communicator; messages carry its `number`."""
 
-    __slots__ = ("entries", "family", "host", "simulation", "strand")
+    __slots__ = ("entries",)
     number: int
 
     def __init__(
@@ -28,12 +28,11 @@ class SimulatedContext(parts.RankContext):
         number: int, label: str = "", family: int | None = None,
     ) -> None:  # fmt: skip
         node = simulation.network.node(strand.host.index)
-        host: Host = strand.host
+        host = self.host = strand.host
         written = host.ledger, host.logs, host.spans, host.watch, host.memory
         super().__init__(members, number, rank, node, label, *written)
         self.simulation = simulation
         self.strand = strand
-        self.host = host
         # Of a meeting: the number of the communicator that meets.
         self.family = number if family is None else family
         # Ranks that share memory count up numbers there, which are no messages.
@@ -46,11 +45,6 @@ class SimulatedContext(parts.RankContext):
         if self.host.preference is None:
             self.host.preference = Preference()
         return self.host.preference
-
-    @property
-    def whole(self) -> bool:
-        """Whether all ranks of the program belong to it."""
-        return self.size == len(self.simulation.groups.members[0])
 
     def twin(self, strand: Strand, name: object, label: str = "") -> SimulatedContext:
         """A context of the same ranks whose messages meet none of this one."""

@@ -84,13 +84,13 @@ def arrive(
     return arrival
 
 
-def hand_over(payload: np.ndarray | Snapshot, y: Array, device: Device | None) -> None:
+def hand_over(payload: bytearray | Snapshot, y: Array, device: Device | None) -> None:
     """Write the bytes of a message into `y`."""
     sent = payload.bytes() if isinstance(payload, Snapshot) else payload
     if device is None:
         as_bytes(y)[:] = sent
     else:
-        stored(device, y, sent)
+        stored(device, y, np.frombuffer(sent, np.uint8))
 
 
 def _copy(context: SimulatedContext, way: str, start: float, nbytes: int) -> float:

@@ -68,7 +68,7 @@ def left_behind(hosts: Iterable[Host], members: Mapping[int, Sequence[int]]) -> 
     left = []
     for host in hosts:
         for (source, tag, _, number), channel in host.channels.items():
-            for message in channel.messages():
+            for message in channel.messages() if channel.first else ():
                 left.append(Lost(members[number][source], host.index, tag, message[NBYTES]))
         for request in host.open or ():
             if request.message is not None:

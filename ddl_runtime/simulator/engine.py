@@ -22,6 +22,7 @@ from ddl_runtime.simulator import diagnosis
 from ddl_runtime.simulator.fibers import Greenlets, Stopped, ThreadStacks
 from ddl_runtime.simulator.losses import Losses
 from ddl_runtime.simulator.rank_state import (
+    ASKED,
     HEAD,
     LEFT,
     NBYTES,
@@ -219,6 +220,10 @@ class Simulation:
         if sender.__class__ is SimulatedRequest and sender.asked is None:
             sender.asked = time
             self._finish_send(sender)
+        elif sender.__class__ is Strand and self.flows is None:
+            message[ASKED] = time
+            if sender.blocked_on is message:
+                self._wake(sender)
 
     def _finish_send(self, request: SimulatedRequest) -> None:
         if request.left is not None and request.asked is not None:
@@ -233,8 +238,7 @@ class Simulation:
                 message[WAITER] = owner
                 owner.blocked_on = message
             else:
-                owner.blocked_on = None
-                self.ready.append(owner)
+                self._wake(owner)
 
     def _wake(self, strand: Strand) -> None:
         strand.blocked_on = None

@@ -50,9 +50,10 @@ class PointToPoint:
         """What messages of phantoms between neighbours need to know: the channels to and from
         them, and what each message costs. None where some cost more than that."""
         context, link, simulation = self.context, self._fixed_link, self.context.simulation
+        lasts = None if self.links_are_shared else simulation.eager < 0
         if not (
             (link is not None or self.links_are_shared)
-            and simulation.eager == inf
+            and (lasts or simulation.eager == inf)
             and not simulation.jitters
             and simulation.network.overhead == simulation.gap == 0
             and to.__class__ is source.__class__ is tag.__class__ is int
@@ -65,7 +66,7 @@ class PointToPoint:
         if self.links_are_shared:
             key = context.rank, tag, 0, context.number
             link = key, simulation.route(self.host.index, dest.index)
-        lane = (outgoing, incoming, dest, context.strand, *link)
+        lane = (outgoing, incoming, dest, context.strand, *link, lasts, context.members[source])
         if outgoing.used:
             self.known[to, source, tag] = lane
         outgoing.used = True
@@ -81,9 +82,10 @@ class PointToPoint:
         kind, device = context.kind, None
         if code and x.__class__ is not np.ndarray and nbytes:
             device = device_of(x)
-        if device is None:
-            payload = arrays.as_bytes(x).copy() if code and nbytes else None
-        else:
+        payload: Any = None
+        if device is None and code and nbytes:
+            payload = bytearray(x.data if x.__class__ is np.ndarray else arrays.as_bytes(x).data)
+        elif device is not None:
             payload, way = Snapshot(device, x, nbytes), way_of(context, nbytes)
             kind = context.label or DEVICE_KINDS[way.path]
         dest = simulation.hosts[context.members[to]]
@@ -91,7 +93,7 @@ class PointToPoint:
         channel = dest.channel(*key)
         context.entries.append((dest.index, tag, nbytes, kind))
         request = SimulatedRequest(self, verb.replace("sendrecv to", "send"))
-        request.goal, request.y = (to, tag), x
+        request.goal, request.y, request.kept = (to, tag), x, payload
         if device is not None:
             request.copied = payload.bytes
         eager = nbytes <= simulation.eager
@@ -162,7 +164,7 @@ class PointToPoint:
                 context.block(request, (context, request.what, request.key, request.y))
             del context.host.open[request]
             self.complete(request.message, request.y, request.key, request.begun)
-        request.waited = True
+        request.waited, request.kept = True, None
 
     def _lend_ports(self, request: SimulatedRequest, wait: tuple[Any, ...]) -> None:
         """Wait for a function: this strand sends nothing before that has ended, so the two do not
@@ -214,7 +216,7 @@ class PointToPoint:
 
     def exchange(self, lane: Lane, x: Phantom, to: int, y: Phantom, source: int, tag: int) -> int:
         """`sendrecv` of phantoms on shared links, written out flat as that without them."""
-        outgoing, incoming, dest, strand, key, route = lane
+        outgoing, incoming, dest, strand, key, route, *_ = lane
         context, simulation = self.context, self.context.simulation
         begun, nbytes = strand.clock, x.nbytes
         entry = outgoing.entry
@@ -254,11 +256,9 @@ class PointToPoint:
 
     def ask(self, channel: Channel, verb: str, key: tuple[int, int], y: Array) -> Any:
         """Wait for the next message of the channel."""
-        context, strand = self.context, self.context.strand
+        strand = self.context.strand
         channel.ask(strand)
-        strand.blocked_on = strand  # as `block` does, without one call more for every message
-        strand.wait = (context, verb, key, y)
-        context.simulation.next_strand(strand)
+        self.context.block(strand, (self.context, verb, key, y))
         return strand.message
 
     def complete(self, message: Any, y: Array, key: tuple[int, ...], begun: float) -> int:

@@ -14,18 +14,19 @@ it, as MPI prescribes.
 from __future__ import annotations
 
 import heapq
+from abc import ABC
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 from operator import itemgetter
-from typing import Any, Protocol
+from typing import Any
 
 from ddl_runtime.core.checks import ANY
 from ddl_runtime.core.collective_log import CollectiveLog
 from ddl_runtime.core.memory import RankMemory
-from ddl_runtime.core.parts import Request
+from ddl_runtime.core.parts import RankContext, Request
 from ddl_runtime.core.watch import Watch
 from ddl_runtime.devices.choice import Preference
 from ddl_runtime.records.ledger import Entry
@@ -38,10 +39,11 @@ FEW_GAPS, MANY_GAPS = 32, 1024
 
 # A message is a tuple (HEAD, COST, NBYTES, PAYLOAD), because a million of them must be made in a
 # second; on shared links, where its arrival is not known when it is sent, a longer list; and from
-# a device a list of all seven, whose head and cost are those of its last chunk. On shared links,
-# where there are no chunks, a `sendrecv` without requests has there when its message has left.
+# a device a list of all seven, whose head and cost are those of its last chunk. A `sendrecv` of
+# phantoms has in such a list when its message has LEFT shared links, where there are no chunks,
+# or when a strict rank ASKED for it on others, where there are no arrivals to wait for.
 HEAD, COST, NBYTES, PAYLOAD, WAITER, SENDER, CHUNKS = range(7)
-LEFT = CHUNKS
+LEFT, ASKED = CHUNKS, WAITER
 NO_ENTRY = (-1, -1, -1, "")
 
 
@@ -290,50 +292,31 @@ class Strand:
         return None if best is None else (best[0], best[2])
 
 
-class Transport(Protocol):
-    """What moves messages on."""
-
-    def asked_for(self, message: Any, time: float) -> None:
-        """A receive has asked for the message."""
-
-
-class Membership(Protocol):
+class Membership(RankContext, ABC):
     """A rank's place in a communicator, as its waits and its requests know it."""
 
-    rank: int
-    size: int
-    label: str
-    number: int
+    __slots__ = ("family", "host", "simulation", "strand")
     family: int
-    members: Sequence[int]
     host: Host
+    simulation: Any
     strand: Strand
 
     @property
-    def simulation(self) -> Transport: ...
-    @property
-    def whole(self) -> bool: ...
-
-
-class Messages(Protocol):
-    """The part of a communicator that begins requests, and finishes them."""
-
-    @property
-    def context(self) -> Membership: ...
-
-    def finish(self, request: SimulatedRequest) -> None:
-        """Wait for a request, and do what its end demands."""
+    def whole(self) -> bool:
+        """Whether all ranks of the program belong to it."""
+        return self.size == len(self.simulation.groups.members[0])
 
 
 class SimulatedRequest(Request):
     """A message under way between simulated ranks, or a strand in the background."""
 
-    __slots__ = ("asked", "begun", "copied", "done_at", "goal", "key", "left", "message",
-                 "messages", "place", "strand", "then", "turn", "waited", "what", "y")  # fmt: skip
+    __slots__ = ("asked", "begun", "copied", "done_at", "goal", "kept", "key", "left",
+                 "message", "messages", "place", "strand", "then", "turn", "waited", "what",
+                 "y")  # fmt: skip
 
-    def __init__(self, messages: Messages, what: str) -> None:
+    def __init__(self, messages: Any, what: str) -> None:
         self.messages = messages
-        self.place = messages.context
+        self.place: Membership = messages.context
         self.strand = self.place.strand
         self.what = what
         self.done_at: float | None = None  # when a send has left, or a function has returned

@@ -1,5 +1,6 @@
 """Strict ranks refuse what works by luck, on both grounds alike."""
 
+import random
 from functools import partial
 from inspect import signature
 
@@ -8,9 +9,9 @@ import pytest
 
 from ddl_runtime.core.fault_tolerance import RankLost
 from ddl_runtime.diagnosis.deadlock import Deadlock, RankFailed, Unreceived
-from ddl_runtime.topologies.point_to_point import Uniform
+from ddl_runtime.topologies.point_to_point import TwoLevel, Uniform
 from ddl_runtime.topologies.shared_links import Star
-from ddl_teach import simulate
+from ddl_teach import Phantom, simulate
 from ddl_teach.collectives import registry
 
 
@@ -225,3 +226,52 @@ def test_where_ranks_die_the_others_owe_nothing():
         return living.size
 
     assert simulate(program, 3, strict=True).results == [2, None, 2]
+
+
+# -- phantoms take a short way ---------------------------------------------------------------
+
+
+def swaps(comm, make, seed):
+    """Messages of the same bytes, among them such as meet another verb; when each has ended."""
+    dice, own, times = random.Random(seed), random.Random(f"{seed} {comm.rank}"), []
+    for _ in range(20):
+        distance, nbytes = dice.randrange(comm.size), dice.choice((1, 1000, 100_000))
+        to, source = (comm.rank + distance) % comm.size, (comm.rank - distance) % comm.size
+        x, y = make(nbytes), make(nbytes)
+        comm.work(1e-5 * own.random())
+        if dice.random() < 0.3 and comm.rank % 2:
+            arriving = comm.irecv(y, source)
+            comm.send(x, to)
+            arriving.wait()
+        else:
+            comm.sendrecv(x, to, y, source)
+        times.append(comm.now())
+    return times
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("network", [Uniform(), TwoLevel(3), Star(8)], ids=repr)
+@pytest.mark.sampled(6)
+def test_phantoms_end_when_arrays_of_as_many_bytes_do(network, seed):
+    given = {"network": network, "strict": True, "seed": seed}
+    phantoms = simulate(swaps, 3 + seed % 4, make=Phantom, **given)
+    arrays = simulate(swaps, 3 + seed % 4, make=partial(np.zeros, dtype=np.uint8), **given)
+    assert phantoms.results == arrays.results
+    assert phantoms.timeline.spans == arrays.timeline.spans
+    assert [book.messages for book in phantoms.ledger] == [book.messages for book in arrays.ledger]
+
+
+@pytest.mark.parametrize("make", [Phantom, np.zeros], ids=["phantoms", "arrays"])
+def test_a_strict_sendrecv_waits_until_its_message_is_asked_for(make):
+    def program(comm):
+        if comm.rank == 0:
+            for _ in range(3):
+                comm.sendrecv(make(80), 1, make(80), 1)
+        else:
+            comm.recv(make(80), 0)
+            for _ in range(3):
+                comm.send(make(80), 0)
+            comm.recv(make(80), 0)
+
+    with pytest.raises(Deadlock, match=r"rank 0  send\(to=1"):
+        simulate(program, 2, strict=True)
