@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.gpu import report
+from benchmarks.gpu.kept_tables import keep_tables
 from benchmarks.gpu.peers import peers_of
 from ddl_class.notebook.device_places import about, device_here, place_of, reads_device_memory
 from ddl_measure.device_messages import (
@@ -41,7 +42,6 @@ from ddl_measure.device_messages import (
 from ddl_measure.device_run import GPU, HOST, DeviceRun, DeviceTiming, TransferPath, save
 from ddl_measure.machine import heading, keep
 from ddl_runtime.core.arrays import Array
-from ddl_runtime.devices.choice import keep_tables
 from ddl_teach import Comm, Ranks
 from ddl_teach.collectives import staged_once
 from ddl_teach.collectives.on_devices import ONCE

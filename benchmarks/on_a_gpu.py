@@ -34,13 +34,13 @@ from typing import Any
 
 from benchmarks import device_messages
 from benchmarks.gpu import first_line, overlapped_trace, report
+from benchmarks.gpu.kept_tables import keep_tables
 from benchmarks.pipelines import meet
 from ddl_class.notebook.beside_gpus import plain_table
 from ddl_class.notebook.device_places import about, device_here
 from ddl_measure.device_messages import ALONE, LATENCY
 from ddl_measure.device_run import GPU, STAND_IN, DeviceRun, DeviceTiming, save
 from ddl_measure.machine import heading, keep
-from ddl_runtime.devices.choice import keep_tables
 from ddl_teach import Comm, Ranks
 from ddl_teach.comm import DiagnosedError
 

@@ -10,10 +10,8 @@ import contextlib
 import functools
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-
-from ddl_runtime.records.whole_file import write_whole
 
 PATHS = ("direct", "staged", "pipelined")
 KEPT_IN = Path("~/.cache/ddl_teach/device_table.json")  # what was measured on this machine
@@ -75,19 +73,6 @@ def check_path(path: str) -> None:
     """Refuse a way that does not exist."""
     if path not in PATHS:
         raise ValueError(f"device_path must be one of {', '.join(PATHS)}; not {path!r}")
-
-
-def keep_tables(tables: Mapping[bool, Table]) -> None:
-    """Let messages on this machine's GPUs go by these: where the library reads their memory
-    (True), and where it does not."""
-    plain = {
-        str(direct): {name: [asdict(reach) for reach in row] for name, row in table.items()}
-        for direct, table in tables.items()
-    }
-    file = KEPT_IN.expanduser()
-    file.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(file, json.dumps(plain))
-    kept_table.cache_clear()
 
 
 @functools.cache

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from benchmarks.gpu.kept_tables import keep_tables
 from ddl_class.doctor import gpu_checks
 from ddl_runtime.devices import choice
 from ddl_runtime.devices.awareness import Awareness
@@ -212,7 +213,7 @@ def test_the_table_that_was_measured_is_shown(monkeypatch, tmp_path):
     plant_awareness(monkeypatch, OPEN_MPI)
     assert "device_messages" in gpu_checks.paths().mend
     table = {"message": (choice.Reach(0, "staged"), choice.Reach(1 << 20, "pipelined", 1 << 18))}
-    choice.keep_tables({False: table})
+    keep_tables({False: table})
     assert choice.kept_table(False) == table
     assert choice.kept_table(True) is None
     finding = gpu_checks.paths()
