@@ -18,7 +18,9 @@ message by MPI's own calls, whose one copy is made by the kernel, page by page; 
 step, which reads update and weights and writes weights. Message and step follow each other on the
 server, so their sum is the floor of a push, and MPI's own message that of any message.
 
-Published, other machines: ps-lite's own benchmark of pushes and pulls, in threads of its authors.
+At the end stand figures of ps-lite's own benchmark, as its developers and users published them.
+Theirs are other machines, with a network between worker and server. `benchmarks.runtimes` has a
+server over gRPC on this machine, with the same work as one over MPI.
 """
 
 from __future__ import annotations
@@ -44,10 +46,11 @@ RESULTS = Path(__file__).parent / "results" / "servers.txt"
 IN_A_ROW = 8  # updates, so that the last answer counts little
 COPY = "memory copy"
 PART = 9  # the tag of messages that are measured alone
-PUBLISHED = (  # gigabits a second, of the link's, and where that stands
-    ("RDMA, 100 Gb/s", 65, "github.com/bytedance/byteps, issue 179, laochanlam, 2019-12-16"),
-    ("RoCE, 200 Gb/s", 37, "github.com/bytedance/ps-lite, PR 73, eric-haibin-lin, 2021-04-11"),
-    ("the same, before", 40, "the same comment"),
+PUBLISHED = (  # the network, gigabits a second of pushes, and where that stands
+    ("RDMA", 65, "bytedance/byteps, issue 179, comment of laochanlam, 2019-12-16"),
+    ("RoCE of 200 Gb/s", 40, "bytedance/ps-lite, pull request 73, before it, 2021-04-11"),
+    ("a card of 100 Gb/s", 29, "bytedance/ps-lite, pull request 75, one of each, 2021-04-14"),
+    ("a card of 100 Gb/s", 53, "bytedance/ps-lite, pull request 75, two of each, 2021-04-14"),
 )
 
 
@@ -143,8 +146,8 @@ def floor(push: np.ndarray, parts: dict[str, np.ndarray]) -> str:
 
 
 def published() -> str:
-    """One line for each figure that ps-lite's authors and users give."""
-    lines = ["published, ps-lite's own benchmark, other machines"]
+    """One line for each figure of ps-lite's own benchmark."""
+    lines = ["published of ps-lite's own benchmark, other machines (all on github.com)"]
     for link, gigabits, where in PUBLISHED:
         lines.append(f"{link:<20}{gigabits:>4} Gb/s{gigabits / 8:>8.1f} GB/s   {where}")
     return "\n".join(lines)
