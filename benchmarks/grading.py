@@ -7,16 +7,21 @@ the next, divided by their number; a group has as many as are graded at a time, 
 warms up. Processor seconds are those of the grader, and those of all ranks with the process that
 starts them; all are for one notebook. Ranks are started once for each exercise and rank, and a
 verb is a message there and back between a rank and the grader. Both are counted in a grading of
-their own. Times by the clock hold on a machine that does nothing else: the last column shows how
-much of the processors' time other programs had, and the host for other machines.
+their own. Last comes what limits a grading: a rank that only starts and ends, a verb, and a bare
+message there and back between two processes. Each has its processor seconds, its page faults and
+the switches of processes. Times by the clock hold on a machine that does nothing else: the last
+column shows how much of the processors' time other programs had, and the host for other machines.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import resource
+import socket
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
@@ -25,7 +30,8 @@ import numpy as np
 import psutil
 
 from ddl_class.grading.batch import grade
-from ddl_class.grading.sandbox import SandboxServer
+from ddl_class.grading.sandbox import Limits, SandboxServer
+from ddl_class.grading.scoring import UntrustedStage
 from ddl_class.grading.verbs import Verbs
 from ddl_class.release import release
 from ddl_measure.interval import interval
@@ -88,6 +94,70 @@ def counts(source: Path) -> str:
     return f"{ranks} ranks started, {verbs.call_count:,} verbs"
 
 
+ECHO = """
+def echo(comm, x, times):
+    for _ in range(times):
+        comm.sendrecv(x, 1 - comm.rank, x.copy(), 1 - comm.rank)
+"""
+BIRTHS, VERBS, BYTES = 100, 4000, 256
+
+
+def _used() -> np.ndarray:
+    """Processor seconds, page faults and switches of this process and of what it waited for."""
+    return np.sum(
+        [
+            (used.ru_utime + used.ru_stime, used.ru_minflt, used.ru_nvcsw)
+            for used in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+        ],
+        axis=0,
+    )
+
+
+def _births(count: int) -> None:
+    with SandboxServer() as server:
+        for _ in range(count):
+            server.start_rank(Limits()).end()
+
+
+def _verbs(count: int) -> None:
+    with SandboxServer() as server, UntrustedStage(server, [("", ECHO)], "echo") as stage:
+        stage.run(2, [(np.zeros(16), count // 2)] * 2)
+
+
+def _messages(count: int) -> None:
+    here, there = socket.socketpair()
+    if (process := os.fork()) == 0:
+        here.close()
+        while message := there.recv(BYTES):
+            there.send(message)
+        os._exit(0)
+    there.close()
+    for _ in range(count):
+        here.send(bytes(BYTES))
+        here.recv(BYTES)
+    here.close()
+    os.waitpid(process, 0)
+
+
+def limits() -> list[str]:
+    """What one rank, one verb and one bare message cost, without what happens once."""
+    lines = [f"\n{'each':<38}{'processors':>14}{'page faults':>14}{'switches':>11}"]
+    ways: list[tuple[str, Callable[[int], None], int]] = [
+        ("a rank that starts and ends", _births, BIRTHS),
+        ("a verb, in grader and rank", _verbs, VERBS),
+        ("a bare message, there and back", _messages, VERBS),
+    ]
+    for what, way, count in ways:
+        costs = []
+        for times in (0, count):
+            before = _used()
+            way(times)
+            costs.append(_used() - before)
+        seconds, faults, switches = (costs[1] - costs[0]) / count
+        lines.append(f"{what:<38}{1e6 * seconds:>11,.0f} µs{faults:>14,.1f}{switches:>11.1f}")
+    return lines
+
+
 def main() -> None:
     """Measure, print, keep."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -117,6 +187,8 @@ def main() -> None:
             f"{grading.others:>9.0%}"
         )
         print(lines[-1], flush=True)
+    lines += (limiting := limits())
+    print(*limiting, sep="\n")
     keep(RESULTS, [heading(describe()), "\n".join(lines)])
 
 

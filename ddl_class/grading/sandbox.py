@@ -244,7 +244,7 @@ class SandboxServer(contextlib.AbstractContextManager["SandboxServer"]):
                 "do": "start_rank",
                 "apart": (walls or self.walls[0]) == BOTH_WALLS,
                 "place": self._place.name,
-                "seconds": max(1, round(limits.seconds)),
+                "seconds": round(limits.seconds) + 1,  # of processors: the clock ends it first
                 "memory": limits.memory,
                 "scratch": limits.scratch,
             }

@@ -116,8 +116,9 @@ def mpi_command(ranks: int) -> list[str]:
     mpiexec, options = mpiexec_path(), []
     if mpi_family(mpiexec) == "openmpi":
         options = ["--map-by", ":OVERSUBSCRIBE", "--bind-to", "none", *as_root()]
-        # Ranks of one machine meet in its memory: none listens for others on the network.
-        options += [] if "OMPI_MCA_btl" in os.environ else ["--mca", "btl", "^tcp"]
+        # Ranks of one machine meet in its memory: none listens for others on the network. Where
+        # ofi has no network, it sleeps a second before it says so.
+        options += [] if "OMPI_MCA_btl" in os.environ else ["--mca", "btl", "^tcp,ofi"]
     return [str(mpiexec), *options, "-n", str(ranks)]
 
 

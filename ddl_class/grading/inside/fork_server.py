@@ -17,7 +17,6 @@ import select
 import signal
 import socket
 import sys
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from importlib import metadata
@@ -53,9 +52,8 @@ class ForkServer:
     def serve(self) -> None:
         """Answer requests until the grader closes the connection."""
         kernel.control(CHILDREN_COME_HERE, 1)
-        # What each rank would make again, and some while files can be read.
-        for module in [*sys.modules]:
-            project.is_hidden(module)
+        # What each rank would do again, and some while files can be read.
+        project.forget_hidden()
         if system_calls.can_refuse():
             system_calls.program(kernel.processor(), 1)
         _learn_names(self.files["parts"])  # a child then only looks whether they have changed
@@ -80,29 +78,25 @@ class ForkServer:
                 self._reap(process)
             self.group.leave()
 
-    def _start_rank(self, link: int, **circumstances: Any) -> dict[str, Any]:
-        reading, writing = os.pipe()
-        spawner = os.fork()
-        if spawner == 0:
-            os.close(reading)
-            self.control.close()
-            _leave(link, writing, {"files": self.files} | circumstances)
-        os.close(writing)
+    def _start_rank(self, link: int, apart: bool, **limits: Any) -> dict[str, Any]:
+        owner = os.geteuid(), os.getegid()
+        try:
+            child = namespaces.fork_apart() if apart else os.fork()
+        except OSError as error:
+            os.close(link)
+            return {"failed": f"{type(error).__name__}: {error}"}
+        if child == 0:
+            _begin(link, files=self.files, owner=owner, apart=apart, **limits)
         os.close(link)
-        with open(reading, "rb") as report:
-            last_words = report.read().decode()
-        os.waitpid(spawner, 0)
-        if not last_words.isdigit():
-            return {"failed": last_words}
-        self.alive[int(last_words)] = circumstances["memory"]
+        self.alive[child] = limits["memory"]
         self.group.allow(min(self.alive.values()) + COPIED * len(self.alive))
-        return {"born": int(last_words)}
+        return {"born": child}
 
     def _reap(self, process: int) -> dict[str, Any]:
         """End a rank and all processes that it started; returns how the rank itself ended."""
-        while not (ended := os.waitpid(process, os.WNOHANG))[0] and _is_ending(process):
-            time.sleep(0.01)  # its socket closes a little before it ends
-        alone, status = ended
+        alone, status = os.waitpid(process, os.WNOHANG)
+        if not alone and _is_ending(process):  # its socket closes a little before it ends
+            alone, status = os.waitpid(process, 0)
         if not alone:
             os.kill(process, signal.SIGKILL)
             _, status = os.waitpid(process, 0)
@@ -147,30 +141,11 @@ def _is_ending(process: int) -> bool:
     return bool(int(after_the_name.split()[6]) & ENDING)
 
 
-def _leave(link: int, report: int, circumstances: dict[str, Any]) -> None:
-    """In the spawner: enter new namespaces if asked to, start the rank there, and report its
-    number."""
-    try:
-        os.setsid()
-        with contextlib.suppress(OSError):
-            Path("/proc/self/oom_score_adj").write_text(FIRST_TO_GO)
-        if circumstances["apart"]:
-            namespaces.leave_the_machine()
-        child = os.fork()
-        if child == 0:
-            os.close(report)
-            _begin(link, **circumstances)
-        os.write(report, str(child).encode())
-    except BaseException as error:
-        os.write(report, f"{type(error).__name__}: {error}".encode())
-    finally:
-        end_process(0)
-
-
 def _begin(link: int, **circumstances: Any) -> None:
     """In the rank's process: build the walls, run the rank, exit."""
     status = 1
     try:
+        os.setsid()
         end = FrameSocket(socket.socket(fileno=os.dup2(link, 3)))
         os.closerange(4, 2**16)
         with open("/dev/null", "r+b", buffering=0) as nothing:
@@ -182,7 +157,7 @@ def _begin(link: int, **circumstances: Any) -> None:
             send_frame(end, ("unconfined", str(error)))
             return
         send_frame(end, ("confined", walls))
-        receive_frame(end)  # the spawner has gone, the fork server is our parent now
+        receive_frame(end)
         kernel.control(kernel.SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
         rank.live(end)
         status = 0
@@ -191,12 +166,17 @@ def _begin(link: int, **circumstances: Any) -> None:
 
 
 def _confine(
-    files: dict[str, list[str]], apart: bool, place: str, seconds: int, memory: int, scratch: int
-) -> list[str]:
+    files: dict[str, list[str]], owner: tuple[int, int], apart: bool, place: str, seconds: int,
+    memory: int, scratch: int,
+) -> list[str]:  # fmt: skip
     """Build the walls, from the outermost in; returns which."""
     walls = []
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text(FIRST_TO_GO)
     own = int(Path("/proc/self/statm").read_text().split()[0]) * PAGE
     if apart:
+        if owner[0] != 0:
+            namespaces.map_user(*owner)
         namespaces.furnish(files["shown"], files["masked"], place, scratch)
         walls.append("namespaces")
     if apart or os.geteuid() == 0:

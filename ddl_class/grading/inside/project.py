@@ -240,11 +240,10 @@ class Finder(MetaPathFinder, Loader):
         fill(module, self._allowed)
 
 
-def stand_in(allowed: Sequence[str]) -> None:
-    """From now on imports find stand-ins; `allowed` are functions that the grader runs."""
+def forget_hidden() -> None:
+    """From now on imports look anew for what is hidden, and find stand-ins where `Finder` is."""
     for name in [*filter(is_hidden, sys.modules)]:
         del sys.modules[name]
         parent, _, own = name.rpartition(".")
         if parent in sys.modules:
             vars(sys.modules[parent]).pop(own, None)
-    sys.meta_path.insert(0, Finder(allowed))
