@@ -31,6 +31,7 @@ TELLING = tuple(
     "requests window".split()
 )
 FROZEN = "<frozen "  # of Python itself: `python -m` below everything, imports, abstract classes
+split = cache(os.path.split)  # of few files, again and again
 LONG, SHOWN = 30, 48  # lines of a traceback, and letters of a line, that are read
 # What stands between a rank's main loop and the learner's lines.
 COURSE = f"{os.sep}ddl_class{os.sep}"
@@ -62,7 +63,7 @@ def begun_here(function: Callable[..., Any]) -> Callable[..., Any]:
 def program_place() -> Place:
     """File, line and function of the program's own line that led here: of its innermost, and of a
     library's where the whole program is one's."""
-    frame: FrameType | None = sys._getframe(2)  # the caller is no program
+    frame: FrameType | None = sys._getframe(3)  # the caller and its own caller are no program
     outside = None
     while frame is not None:
         code = frame.f_code
@@ -132,7 +133,7 @@ def _tell(places: list[Place]) -> str:
 
 def spot(path: str, line: int, function: str) -> str:
     """A place as text, with the source of a cell's line."""
-    folder, name = os.path.split(path)
+    folder, name = split(path)
     if name.startswith("cell ["):
         text = f"line {line} of {name}"
     elif "ipykernel_" in folder:
