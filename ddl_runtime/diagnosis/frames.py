@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 from ddl_runtime import OURS
@@ -31,7 +31,7 @@ TELLING = tuple(
     "requests window".split()
 )
 FROZEN = "<frozen "  # of Python itself: `python -m` below everything, imports, abstract classes
-split = cache(os.path.split)  # of few files, again and again
+_lines: dict[Any, tuple[CodeType, str]] = {}  # of places in code
 LONG, SHOWN = 30, 48  # lines of a traceback, and letters of a line, that are read
 # What stands between a rank's main loop and the learner's lines.
 COURSE = f"{os.sep}ddl_class{os.sep}"
@@ -63,7 +63,35 @@ def begun_here(function: Callable[..., Any]) -> Callable[..., Any]:
 def program_place() -> Place:
     """File, line and function of the program's own line that led here: of its innermost, and of a
     library's where the whole program is one's."""
-    frame: FrameType | None = sys._getframe(3)  # the caller and its own caller are no program
+    return _place(_outside())
+
+
+def program_line() -> str:
+    """`program_place` as text. It is made once for a place in code, not for a line of a file: two
+    cells may have one name."""
+    frame = _outside()
+    code = frame and frame.f_code
+    key = id(code), frame and frame.f_lasti
+    if key not in _lines:
+        place = _place(frame)
+        text = spot(*place) if place[0] else ""
+        if code is None or _author(code.co_filename):
+            return text  # which line that is, the frames further out say
+        _lines[key] = code, text  # no other code has its id while it is kept
+    return _lines[key][1]
+
+
+def _outside() -> FrameType | None:
+    """The innermost frame that is not the runtime's own; or the one where a thread began."""
+    frame: FrameType | None = sys._getframe(3)  # the caller of these functions is no program
+    while frame is not None and frame.f_code is not _begun.__code__:
+        if _author(frame.f_code.co_filename) != "runtime":
+            break
+        frame = frame.f_back
+    return frame
+
+
+def _place(frame: FrameType | None) -> Place:
     outside = None
     while frame is not None:
         code = frame.f_code
@@ -133,7 +161,7 @@ def _tell(places: list[Place]) -> str:
 
 def spot(path: str, line: int, function: str) -> str:
     """A place as text, with the source of a cell's line."""
-    folder, name = split(path)
+    folder, name = os.path.split(path)
     if name.startswith("cell ["):
         text = f"line {line} of {name}"
     elif "ipykernel_" in folder:
