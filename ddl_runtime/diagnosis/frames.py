@@ -31,6 +31,7 @@ TELLING = tuple(
     "requests window".split()
 )
 FROZEN = "<frozen "  # of Python itself: `python -m` below everything, imports, abstract classes
+caller = sys._getframe
 _lines: dict[Any, tuple[CodeType, str]] = {}  # of places in code
 LONG, SHOWN = 30, 48  # lines of a traceback, and letters of a line, that are read
 # What stands between a rank's main loop and the learner's lines.
@@ -60,39 +61,10 @@ def begun_here(function: Callable[..., Any]) -> Callable[..., Any]:
     return partial(_begun, program_place(), function)
 
 
-def program_place() -> Place:
+def program_place(frame: FrameType | None = None) -> Place:
     """File, line and function of the program's own line that led here: of its innermost, and of a
     library's where the whole program is one's."""
-    return _place(_outside())
-
-
-def program_line() -> str:
-    """`program_place` as text. It is made once for a place in code, not for a line of a file: two
-    cells may have one name."""
-    frame = _outside()
-    code = frame and frame.f_code
-    key = id(code), frame and frame.f_lasti
-    if key not in _lines:
-        place = _place(frame)
-        text = spot(*place) if place[0] else ""
-        if code is None or _author(code.co_filename):
-            return text  # which line that is, the frames further out say
-        _lines[key] = code, text  # no other code has its id while it is kept
-    return _lines[key][1]
-
-
-def _outside() -> FrameType | None:
-    """The innermost frame that is not the runtime's own; or the one where a thread began."""
-    frame: FrameType | None = sys._getframe(3)  # the caller of these functions is no program
-    while frame is not None and frame.f_code is not _begun.__code__:
-        if _author(frame.f_code.co_filename) != "runtime":
-            break
-        frame = frame.f_back
-    return frame
-
-
-def _place(frame: FrameType | None) -> Place:
-    outside = None
+    frame, outside = frame or caller(3), None  # the caller and its own caller are no program
     while frame is not None:
         code = frame.f_code
         author = _author(code.co_filename)
@@ -105,6 +77,26 @@ def _place(frame: FrameType | None) -> Place:
             return place
         frame = frame.f_back
     return outside or ("", 0, "")
+
+
+def program_line() -> str:
+    """`program_place` as text. It is made once for a place in code, not for a line of a file: two
+    cells may have one name."""
+    frame: FrameType | None = caller(3)
+    while (
+        frame
+        and _author(frame.f_code.co_filename) == "runtime"
+        and frame.f_code is not _begun.__code__
+    ):
+        frame = frame.f_back
+    key = frame and (id(frame.f_code), frame.f_lasti)
+    if key in _lines:
+        return _lines[key][1]
+    place = program_place(frame)
+    text = spot(*place) if place[0] else ""
+    if frame and not _author(frame.f_code.co_filename):
+        _lines[key] = frame.f_code, text  # no other code has its id while it is kept
+    return text
 
 
 @cache
