@@ -85,8 +85,8 @@ def program_line() -> str:
     frame: FrameType | None = caller(3)
     while (
         frame
-        and _author(frame.f_code.co_filename) == "runtime"
-        and frame.f_code is not _begun.__code__
+        and _author((code := frame.f_code).co_filename) == "runtime"
+        and _begun.__code__ != code
     ):
         frame = frame.f_back
     key = frame and (id(frame.f_code), frame.f_lasti)

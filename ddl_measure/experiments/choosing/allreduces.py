@@ -32,7 +32,6 @@ from ddl_teach.theory.machine import Link
 NAMES = ("ranks", "nbytes")
 ANYWHERE = (*PREDICTABLE, "direct", "one_shot", "shared_memory")  # and always ready to begin
 MESSAGES = tuple(4**power for power in range(2, 12))  # bytes, for latency and bandwidth
-
 TIMED, LONG = tuple(2**power for power in range(11, 22)), 1 << 14  # bytes of vectors
 
 
@@ -132,13 +131,11 @@ class Timetable:
         return float(np.interp(nbytes, self.sizes, times))
 
 
-def timetable(
-    comm: Comm, algorithms: tuple[str, ...] = ANYWHERE, sizes: tuple[int, ...] = TIMED,
-) -> Timetable:  # fmt: skip
+def timetable(comm: Comm, sizes: tuple[int, ...] = TIMED) -> Timetable:
     """The medians of a few turns, for `auto`; all ranks call it. It takes seconds: where ranks
     share cores, more of them take fewer turns."""
-    times = race(comm, sizes, algorithms, max(3, 40 // comm.size), least=LONG)
-    return Timetable(algorithms, sizes, np.median(times, axis=2))
+    times = race(comm, sizes, ANYWHERE, max(3, 40 // comm.size), least=LONG)
+    return Timetable(ANYWHERE, sizes, np.median(times, axis=2))
 
 
 def two_experiments(run: Callable[..., Run], repetitions: int = 9) -> CostModel:
