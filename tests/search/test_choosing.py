@@ -16,7 +16,6 @@ from ddl_measure.experiments.choosing.judge import (
 )
 from ddl_runtime.topologies.point_to_point import Machine
 from ddl_teach import simulate
-from ddl_teach.collectives import auto
 from ddl_teach.collectives.auto import PREDICTABLE
 from ddl_teach.operators.convolution.methods import METHODS, find
 from ddl_teach.search.choosing.cost_model import constants, fitted
@@ -252,33 +251,3 @@ def test_what_is_no_table_of_points_is_refused():
         allreduces.zeros(6)
     with pytest.raises(ValueError, match="a number for each of 55 questions and 2 choices"):
         choose(good.asked(), np.zeros((55, 1)))
-
-
-def by_its_own_timetable(comm):
-    """The choices of all sizes by every rank's own table, and whether auto's sums are right."""
-    short = (2**11, 2**13)
-    model = allreduces.timetable(comm, short)
-    right = []
-    for nbytes in (4, *short, 3 * 2**11):
-        x = np.full(nbytes // 4, comm.rank + 1.0, np.float32)
-        before = len(comm.ledger.messages)
-        auto.allreduce(comm, x, model=model)
-        asked = [m for m in comm.ledger.messages[before:] if m.bytes == 1]
-        right.append((x == comm.size * (comm.size + 1) / 2).all() and not asked)
-    sizes = (4, *short, 3 * 2**11, 2**20)
-    chosen = [auto.choose(comm.size, n, model, model.algorithms).algorithm for n in sizes]
-    return chosen, all(right)
-
-
-@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
-@pytest.mark.sampled(3)
-def test_a_timetable_is_the_same_on_all_ranks_and_none_asks_another(ground, ranks):
-    results = ground.run(by_its_own_timetable, ranks).results
-    assert all(right for _, right in results)
-    assert all(chosen == results[0][0] for chosen, _ in results)
-
-
-def test_a_timetable_predicts_along_the_line_between_two_sizes():
-    table = allreduces.Timetable(("tree", "ring"), (100, 300), np.array([[1.0, 5.0], [3.0, 4.0]]))
-    assert [table.predict("tree", 2, n) for n in (50, 100, 200, 400)] == [1.0, 1.0, 2.0, 3.0]
-    assert auto.choose(2, 150, table, table.algorithms).algorithm == "tree"
