@@ -31,7 +31,7 @@ TELLING = tuple(
     "requests window".split()
 )
 FROZEN = "<frozen "  # of Python itself: `python -m` below everything, imports, abstract classes
-caller = sys._getframe
+_caller = sys._getframe
 _lines: dict[Any, tuple[CodeType, str]] = {}  # of places in code
 LONG, SHOWN = 30, 48  # lines of a traceback, and letters of a line, that are read
 # What stands between a rank's main loop and the learner's lines.
@@ -64,7 +64,7 @@ def begun_here(function: Callable[..., Any]) -> Callable[..., Any]:
 def program_place(frame: FrameType | None = None) -> Place:
     """File, line and function of the program's own line that led here: of its innermost, and of a
     library's where the whole program is one's."""
-    frame, outside = frame or caller(3), None  # the caller and its own caller are no program
+    frame, outside = frame or _caller(3), None  # the caller and its own caller are no program
     while frame is not None:
         code = frame.f_code
         author = _author(code.co_filename)
@@ -82,7 +82,7 @@ def program_place(frame: FrameType | None = None) -> Place:
 def program_line() -> str:
     """`program_place` as text. It is made once for a place in code, not for a line of a file: two
     cells may have one name."""
-    frame: FrameType | None = caller(3)
+    frame: FrameType | None = _caller(3)
     while (
         frame
         and _author((code := frame.f_code).co_filename) == "runtime"
