@@ -8,12 +8,14 @@ vectors are reduced several times in a row and the mean of a row counts. A time 
 slowest rank. Shown are medians with nonparametric 95% intervals, and ratios of medians to native
 MPI. `in_place` and `once` work on vectors that live in shared memory; after `in_place` every rank
 has the result, after `once` all read the same one. They appear where one call is one measurement,
-because in a row they would find every part in the cache that needs it next.
+because in a row they would find every part in the cache that needs it next. `copy, fence, add` is
+what shared_memory does to a short vector, without what it costs to check, to log and to look up.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import tempfile
 import time
 from collections.abc import Callable
@@ -24,6 +26,7 @@ import numpy as np
 
 from ddl_measure.interval import interval
 from ddl_measure.machine import describe, heading, keep
+from ddl_runtime.core.window import SharedMemory
 from ddl_teach import Comm, Ranks
 from ddl_teach.collectives import rabenseifner, recursive_doubling, ring, shared_memory
 
@@ -57,6 +60,8 @@ def contestants(comm: Comm, size: int, folder: str) -> dict[str, tuple[np.ndarra
         "ring": (vector, lambda: ring.allreduce(comm, vector)),
         "shared_memory": (vector, lambda: shared_memory.allreduce(comm, vector)),
     }
+    if size <= shared_memory.ALL_ADD_ALL:
+        field["copy, fence, add"] = (vector, bare(comm, window, shared, vector))
     if size > SHORT:
         field["in_place"] = (
             shared[comm.rank],
@@ -67,6 +72,24 @@ def contestants(comm: Comm, size: int, folder: str) -> dict[str, tuple[np.ndarra
             lambda: shared_memory.allreduce_once(comm, window, shared),
         )
     return field
+
+
+def bare(
+    comm: Comm, window: SharedMemory, shared: list[np.ndarray], vector: np.ndarray
+) -> Callable[[], None]:
+    """What shared_memory does to a short vector: what it takes beyond this is Python's."""
+    later = window.arrays(ELEMENT, len(vector), vector.nbytes)
+    turns = itertools.cycle((shared, later))
+
+    def allreduce() -> None:
+        shown = next(turns)
+        np.copyto(shown[comm.rank], vector)
+        window.fence()
+        np.add(shown[0], shown[1], out=vector)
+        for other in shown[2:]:
+            np.add(vector, other, out=vector)
+
+    return allreduce
 
 
 def measure(

@@ -12,7 +12,7 @@ import functools
 import itertools
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, cast
 
 import numpy as np
@@ -29,6 +29,7 @@ from ddl_runtime.core.element_types import (
     torch_codes,
 )
 from ddl_runtime.devices import device_of
+from ddl_runtime.devices.device import Device
 from ddl_runtime.devices.staging import Staging, fetched, stored
 
 Array = Any  # a NumPy array, a torch tensor, an array on a device or a Phantom
@@ -147,16 +148,17 @@ def copy_into(target: Array, source: Array) -> None:
             stored(there, target, raw)
 
 
-@contextmanager
-def on_host(x: Array) -> Iterator[Array]:
+def on_host(x: Array) -> AbstractContextManager[Array]:
     """Gives `x` itself, or for an array on a device a flat copy on the host that is copied back at
     the end. It is for work that only the host can do, such as on memory that the ranks of a node
     share. For n bytes on a device it costs two copies more than the work itself, and nothing
     overlaps."""
     device = device_of(x)
-    if device is None:
-        yield x
-        return
+    return nullcontext(x) if device is None else _fetched_and_stored(x, device)
+
+
+@contextmanager
+def _fetched_and_stored(x: Array, device: Device) -> Iterator[Array]:
     host = as_elements(device.pinned(describe(x)[0]), x)
     copy_into(host, x)
     yield host

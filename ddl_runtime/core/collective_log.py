@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import zip_longest
 
-from ddl_runtime.diagnosis.frames import program_place, spot
+from ddl_runtime.diagnosis.frames import program_line
 
 KEPT = 1 << 14  # so many of a communicator's last collectives are kept, or up to twice as many
 
@@ -53,9 +53,7 @@ class CollectiveLog:
         if not self.depth:
             if op.__class__ is not str and op is not None:
                 op = str(getattr(op, "__name__", op))
-            place = program_place(2)  # this, and `Comm.collective`
-            line = spot(*place) if place[0] else ""  # anew: two cells may have one name
-            self.called.append(known(name, nbytes, op, line))
+            self.called.append(known(name, nbytes, op, program_line()))
             if len(self.called) == 2 * KEPT:
                 self.keep_after(self.older + KEPT)
         return self
@@ -70,8 +68,11 @@ class CollectiveLog:
         """Keep of the first `number` collectives, or of all if these are fewer, the checksum."""
         first = self.called[: number - self.older]
         del self.called[: number - self.older]
-        words = "".join(f"{each.name} {each.nbytes} {each.op}\n" for each in first)
-        self.checksum = zlib.crc32(words.encode(), self.checksum)
+        # Few are distinct, as loops repeat them.
+        distinct = {id(each): each for each in first}
+        words = {key: f"{each.name} {each.nbytes} {each.op}\n" for key, each in distinct.items()}
+        text = "".join([words[id(each)] for each in first])
+        self.checksum = zlib.crc32(text.encode(), self.checksum)
         self.older += len(first)
 
     def take(self) -> CollectiveLog:

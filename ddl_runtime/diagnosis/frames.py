@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 from ddl_runtime import OURS
@@ -31,6 +31,9 @@ TELLING = tuple(
     "requests window".split()
 )
 FROZEN = "<frozen "  # of Python itself: `python -m` below everything, imports, abstract classes
+_caller = sys._getframe
+_lines: dict[Any, tuple[CodeType, str]] = {}  # of places in code
+MOST_LINES = 1 << 12
 LONG, SHOWN = 30, 48  # lines of a traceback, and letters of a line, that are read
 # What stands between a rank's main loop and the learner's lines.
 COURSE = f"{os.sep}ddl_class{os.sep}"
@@ -59,11 +62,11 @@ def begun_here(function: Callable[..., Any]) -> Callable[..., Any]:
     return partial(_begun, program_place(), function)
 
 
-def program_place(calls: int = 1) -> Place:
-    """File, line and function of the program's own line that led here: of its innermost, and of a
-    library's where the whole program is one's. The last `calls` calls were no program's."""
-    frame: FrameType | None = sys._getframe(calls + 1)  # those between cost nothing
-    outside = None
+def program_place(calls: int = 1, frame: FrameType | None = None) -> Place:
+    """File, line and function of the program's own line that led here (or to `frame`): of its
+    innermost, and of a library's where the whole program is one's. The last `calls` calls were no
+    program's."""
+    frame, outside = frame or _caller(calls + 1), None  # those between cost nothing
     while frame is not None:
         code = frame.f_code
         author = _author(code.co_filename)
@@ -76,6 +79,28 @@ def program_place(calls: int = 1) -> Place:
             return place
         frame = frame.f_back
     return outside or ("", 0, "")
+
+
+def program_line() -> str:
+    """`program_place` as text. It is made once for a place in code, not for a line of a file: two
+    cells may have one name."""
+    frame: FrameType | None = _caller(3)
+    while (
+        frame
+        and _author((code := frame.f_code).co_filename) == "runtime"
+        and _begun.__code__ != code
+    ):
+        frame = frame.f_back
+    key = frame and (id(frame.f_code), frame.f_lasti)
+    if key in _lines:
+        return _lines[key][1]
+    place = program_place(frame=frame)
+    text = spot(*place) if place[0] else ""
+    if frame and not _author(frame.f_code.co_filename):
+        if len(_lines) == MOST_LINES:
+            _lines.clear()
+        _lines[key] = frame.f_code, text  # no other code has its id while it is kept
+    return text
 
 
 @cache

@@ -2,14 +2,16 @@
 
 Short vectors pay for messages, long ones for bytes, so no algorithm wins everywhere.
 Cost: the formulas of `theory.collectives`, computed by every rank for itself; all come to the same
-choice. `theory.fit` has constants from measurements.
+choice. `theory.fit` has constants from measurements, `measure.experiments.choosing` a timetable.
 Thakur et al. 2005, choose by size in the same spirit.
 What to look at: print `choose(ranks, nbytes)` for growing sizes and see where the winner changes.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from inspect import unwrap
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
@@ -26,8 +28,10 @@ PREDICTABLE = tuple(ALGORITHMS)
 ROUNDING = 1e-12  # times that differ by less than this share are equal
 
 
-class Model(Protocol):
-    """What predicts the seconds of an all-reduce: a model fitted to measurements, say."""
+class Model(Hashable, Protocol):
+    """What predicts the seconds of an all-reduce: a model fitted to measurements, say. One that is
+    the same on all ranks may say so: `algorithms` then names those it knows, and no rank has to
+    ask another which one it is."""
 
     def predict(self, algorithm: str, ranks: int, nbytes: int) -> float: ...
 
@@ -61,18 +65,26 @@ def allreduce(comm: Comm, x: Array, op: Operation = "sum", *, model: Model | Non
     """Combine the `x` of all ranks, in place, by the algorithm that should be the fastest.
 
     Each rank may have measured its own `model`, so rank 0 chooses by its model and sends the
-    choice.
+    choice; unless all know it to be the same (`Model`).
     """
     nbytes = describe(x)[0]
-    if model is None:
-        algorithm = choose(comm.size, nbytes).algorithm
-    else:
-        chosen = np.zeros(1, np.uint8)
-        if comm.rank == 0:
-            chosen[0] = PREDICTABLE.index(choose(comm.size, nbytes, model).algorithm)
-        tree.broadcast(comm, chosen)
-        algorithm = PREDICTABLE[chosen[0]]
-    registry.get(algorithm).allreduce(comm, x, op)
+    if model is None or hasattr(model, "algorithms"):
+        _of_all(comm.size, nbytes, model or LatencyBandwidth())(comm, x, op)
+        return
+    chosen = np.zeros(1, np.uint8)
+    if comm.rank == 0:
+        chosen[0] = PREDICTABLE.index(choose(comm.size, nbytes, model).algorithm)
+    tree.broadcast(comm, chosen)
+    registry.get(PREDICTABLE[chosen[0]]).allreduce(comm, x, op)
+
+
+@lru_cache(1024)
+def _of_all(ranks: int, nbytes: int, model: Model) -> Callable[[Comm, Array, Operation], None]:
+    """What a model chooses that is the same on all ranks; it is asked once for each size."""
+    known = getattr(model, "algorithms", PREDICTABLE)
+    function = registry.get(choose(ranks, nbytes, model, known).algorithm).allreduce
+    inside: Callable[[Comm, Array, Operation], None] = unwrap(function)  # already a collective
+    return inside
 
 
 def choose(

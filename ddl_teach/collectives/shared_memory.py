@@ -30,9 +30,10 @@ from ddl_teach.collectives.blocks import chunk_start
 from ddl_teach.collectives.leaders import split_by_node
 from ddl_teach.comm import Comm, collective
 
-BLOCK = 1 << 20  # bytes of a vector in the window at once, so that it stays in a cache
-ALL_ADD_ALL = 1 << 18  # bytes up to which a second fence costs more than adding everything
+BLOCK = 1 << 19  # bytes of a vector in the window at once, so that both turns stay in a cache
+ALL_ADD_ALL = 1 << 16  # bytes up to which a second fence costs more than adding everything
 TILE = 1 << 18  # bytes added up at once when a vector is reduced in place
+KEPT = 64  # so many views of the window are kept, since making one costs as much as a short sum
 
 
 class SharedBlocks:
@@ -43,19 +44,22 @@ class SharedBlocks:
         self.fence = memory.fence
         self._memory = memory
         self._turn = 0
-        self._views: dict[Any, tuple[list[Array], list[Array]]] = {}
+        self._views: dict[Any, list[tuple[list[Array], list[list[Array]]]]] = {}
 
-    def next_block(self, like: Array) -> list[Array]:
-        """Room for a block of every rank."""
-        if like.dtype not in self._views:
-            first, second = (
-                [as_elements(part[start : start + BLOCK], like) for part in self._memory.parts]
-                for start in (0, BLOCK)
-            )
-            self._views[like.dtype] = first, second
+    def next_block(self, like: Array) -> tuple[list[Array], list[list[Array]]]:
+        """Room for a block of every rank: each as a whole, and in as many parts as ranks."""
+        kind = like.dtype, len(like)
+        if kind not in self._views:
+            if len(self._views) == KEPT:
+                self._views.clear()
+            self._views[kind] = [self._block(start, like) for start in (0, BLOCK)]
         self._turn = 1 - self._turn
-        size = len(like)
-        return [part[:size] for part in self._views[like.dtype][self._turn]]
+        return self._views[kind][self._turn]
+
+    def _block(self, start: int, like: Array) -> tuple[list[Array], list[list[Array]]]:
+        parts = self._memory.parts
+        whole = [as_elements(part[start : start + like.nbytes], like) for part in parts]
+        return whole, [split_evenly(each, len(parts)) for each in whole]
 
 
 @collective
@@ -69,7 +73,7 @@ def allreduce(comm: Comm, x: Array, op: Operation = "sum") -> None:
     with on_host(x) as here:
         for block in _blocks(here):
             if block.nbytes <= ALL_ADD_ALL:
-                shown = window.next_block(block)
+                shown, _ = window.next_block(block)
                 copy_into(shown[inside.rank], block)
                 window.fence()
                 _add_up(inside, shown, block, op)
@@ -81,17 +85,18 @@ def allreduce(comm: Comm, x: Array, op: Operation = "sum") -> None:
             _show(inside, window, here)
 
 
-def _blocks(x: Array) -> Iterator[Array]:
+def _blocks(x: Array) -> list[Array]:
     row = flat(x)
     width = BLOCK // row.itemsize
-    for start in range(0, len(row), width):
-        yield row[start : start + width]
+    if len(row) <= width:
+        return [row]
+    return [row[start : start + width] for start in range(0, len(row), width)]
 
 
 def _show(comm: Comm, window: SharedBlocks, x: Array) -> None:
     """Every rank gets rank 0's `x`."""
     for block in _blocks(x):
-        shown = window.next_block(block)[0]
+        shown = window.next_block(block)[0][0]
         if comm.rank == 0:
             copy_into(shown, block)
         window.fence()
@@ -102,7 +107,7 @@ def _show(comm: Comm, window: SharedBlocks, x: Array) -> None:
 def _add_up_by_parts(comm: Comm, window: SharedBlocks, block: Array, op: Operation) -> None:
     """Rank r adds up part r of all blocks and shows the result in its own part r."""
     mine, size = comm.rank, comm.size
-    shown = [split_evenly(each, size) for each in window.next_block(block)]
+    _, shown = window.next_block(block)
     parts = split_evenly(block, size)
     others = [rank for rank in range(size) if rank != mine]
     for rank in others:

@@ -9,6 +9,7 @@ import pytest
 import vectors
 from grounds import algorithms, on_all_counts
 
+from ddl_measure.experiments.choosing import allreduces
 from ddl_runtime.core.communicator import BACKGROUND_SLOTS
 from ddl_runtime.topologies.point_to_point import TwoLevel, Uniform
 from ddl_teach import Phantom, simulate
@@ -265,6 +266,36 @@ class Nothing:
 def test_there_must_be_something_to_choose_from(model, names):
     with pytest.raises(ValueError, match="there must be some, and none below 0"):
         auto.choose(4, 100, model, names)
+
+
+def by_its_own_timetable(comm):
+    """The choices of all sizes by every rank's own table, and whether auto's sums are right."""
+    short = (2**11, 2**13)
+    model = allreduces.timetable(comm, short)
+    right = []
+    for nbytes in (4, *short, 3 * 2**11):
+        x = np.full(nbytes // 4, comm.rank + 1.0, np.float32)
+        before = len(comm.ledger.messages)
+        auto.allreduce(comm, x, model=model)
+        asked = [m for m in comm.ledger.messages[before:] if m.bytes == 1]
+        right.append((x == comm.size * (comm.size + 1) / 2).all() and not asked)
+    sizes = (4, *short, 3 * 2**11, 2**20)
+    chosen = [auto.choose(comm.size, n, model, model.algorithms).algorithm for n in sizes]
+    return chosen, all(right)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
+@pytest.mark.sampled(3)
+def test_a_timetable_is_the_same_on_all_ranks_and_none_asks_another(ground, ranks):
+    results = ground.run(by_its_own_timetable, ranks).results
+    assert all(right for _, right in results)
+    assert all(chosen == results[0][0] for chosen, _ in results)
+
+
+def test_a_timetable_predicts_along_the_line_between_two_sizes():
+    table = allreduces.Timetable(("tree", "ring"), (100, 300), np.array([[1.0, 5.0], [3.0, 4.0]]))
+    assert [table.predict("tree", 2, n) for n in (50, 100, 200, 400)] == [1.0, 1.0, 2.0, 3.0]
+    assert auto.choose(2, 150, table, table.algorithms).algorithm == "tree"
 
 
 # -- in the background ----------------------------------------------------------------------

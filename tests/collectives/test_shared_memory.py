@@ -136,12 +136,12 @@ def test_in_place_a_tile_of_256_kib_stays_in_a_cache(nbytes, sizes):
 @pytest.mark.parametrize(
     ("nbytes", "sizes"),
     [
-        (2**18, [2**18]),  # each rank adds up all of a short vector
-        (2**18 + 16, [2**17 + 8]),  # and its half of a longer one
-        (2**20 + 16, [2**19, 16]),  # in blocks of a megabyte
+        (2**16, [2**16]),  # each rank adds up all of a short vector
+        (2**16 + 16, [2**15 + 8]),  # and its half of a longer one
+        (2**19 + 16, [2**18, 16]),  # in blocks of 512 KiB
     ],
 )
-def test_through_a_window_a_block_of_a_megabyte_stays_in_a_cache(nbytes, sizes):
+def test_through_a_window_a_block_of_512_kib_stays_in_a_cache(nbytes, sizes):
     assert added_at_once(nbytes, "staged") == sizes
 
 

@@ -9,6 +9,7 @@ that. A chooser that learns from this machine's points may.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
@@ -29,7 +30,9 @@ from ddl_teach.theory.fit import CostModel, fit
 from ddl_teach.theory.machine import Link
 
 NAMES = ("ranks", "nbytes")
+ANYWHERE = (*PREDICTABLE, "direct", "one_shot", "shared_memory")  # and always ready to begin
 MESSAGES = tuple(4**power for power in range(2, 12))  # bytes, for latency and bandwidth
+TIMED, LONG = tuple(2**power for power in range(11, 22)), 1 << 14  # bytes of vectors
 
 
 class NetworkShape(NamedTuple):
@@ -52,15 +55,22 @@ def zeros(nbytes: int) -> np.ndarray:
 
 
 def race(
-    comm: Comm, sizes: Sequence[int], algorithms: Sequence[str], repetitions: int
+    comm: Comm, sizes: Sequence[int], algorithms: Sequence[str], repetitions: int, least: int = 1
 ) -> np.ndarray:
-    """Seconds of the slowest rank, on all ranks: size, algorithm, repetition."""
+    """Seconds of the slowest rank, on all ranks: size, algorithm, repetition. Each is the mean of
+    calls in a row, of `least` bytes or more together: ranks leave a barrier a message apart."""
     times = []
     for nbytes in sizes:
-        x = zeros(nbytes)
-        ways = {name: partial(registry.get(name).allreduce, comm, x) for name in algorithms}
-        times.append([*slowest_in_turns(comm, ways, repetitions).values()])
+        x, row = zeros(nbytes), range(-(-least // nbytes))
+        ways = {name: partial(_in_a_row, comm, x, name, row) for name in algorithms}
+        seconds = slowest_in_turns(comm, ways, repetitions)
+        times.append(np.array([*seconds.values()]) / len(row))
     return np.array(times)
+
+
+def _in_a_row(comm: Comm, x: np.ndarray, name: str, row: range) -> None:
+    for _ in row:
+        registry.get(name).allreduce(comm, x)
 
 
 def measured(
@@ -105,6 +115,27 @@ def simulated(
             times.append([[seconds(name, fabric, ranks, nbytes)] for name in algorithms])
     names = (*NAMES, *NetworkShape._fields)
     return Points(names, np.array(questions, float), tuple(algorithms), np.array(times))
+
+
+@dataclass(frozen=True, eq=False)
+class Timetable:
+    """Predicts by measured times of this many ranks, between two sizes along the line through
+    both. It is measured by all ranks together and the same on all of them."""
+
+    algorithms: tuple[str, ...]
+    sizes: tuple[int, ...]
+    seconds: np.ndarray  # size, algorithm
+
+    def predict(self, algorithm: str, ranks: int, nbytes: int) -> float:
+        times = self.seconds[:, self.algorithms.index(algorithm)]
+        return float(np.interp(nbytes, self.sizes, times))
+
+
+def timetable(comm: Comm, sizes: tuple[int, ...] = TIMED) -> Timetable:
+    """The medians of a few turns, for `auto`; all ranks call it. It takes seconds: where ranks
+    share cores, more of them take fewer turns."""
+    times = race(comm, sizes, ANYWHERE, max(3, 40 // comm.size), least=LONG)
+    return Timetable(ANYWHERE, sizes, np.median(times, axis=2))
 
 
 def two_experiments(run: Callable[..., Run], repetitions: int = 9) -> CostModel:
