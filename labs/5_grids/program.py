@@ -9,6 +9,7 @@ slowest rank counts. The ledger tells what was sent along which axis.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict
 
@@ -16,11 +17,11 @@ import numpy as np
 
 from ddl_class.commands.mistake import Mistake
 from ddl_class.labs.hand_in import Lab, Question, main
-from ddl_class.notebook.this_machine import these_nodes
 from ddl_measure.interval import interval
 from ddl_measure.near_and_far import near_and_far, nodes_of
 from ddl_teach import Comm
 from ddl_teach.collectives import ring
+from ddl_teach.theory.fit import fit
 from ddl_teach.theory.grids.grid import Grid
 from ddl_teach.theory.grids.layers import LayerStack, transformer
 from ddl_teach.theory.grids.search import in_order
@@ -91,10 +92,16 @@ def paper(sizes: Mapping[str, int]) -> LayerStack:
 
 
 def machine(found: Mapping, sizes: Mapping[str, int]) -> Cluster:
-    """What the formulas must know, out of what was measured before any grid was."""
-    share = sizes["batch"] / len(found["nodes"])
-    flops = 3 * share * paper(sizes).work / np.median(found["alone"])
-    return these_nodes(found["pings"], found["nodes"], float(flops))
+    """What the formulas must know, out of what was measured before any grid was. Where nodes have
+    unlike numbers of ranks no axis can count on staying inside one."""
+    nodes, pings = found["nodes"], found["pings"]
+    flops = 3 * sizes["batch"] / len(nodes) * paper(sizes).work / np.median(found["alone"])
+    counts = set(Counter(nodes).values())
+    each = counts.pop() if len(counts) == 1 else 1
+    within, between = pings["within"] or pings["between"], pings["between"] or pings["within"]
+    inside, outside = (fit(way["bytes"], way["seconds"]).link for way in (within, between))
+    links = {"inside": inside, "between": outside}
+    return Cluster(len(nodes) // each, each, flops=float(flops), **links)
 
 
 def told(found: Mapping, sizes: Mapping[str, int]) -> str:
