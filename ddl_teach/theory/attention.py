@@ -45,15 +45,6 @@ def tiled_traffic(length: int, width: int, tiles: tuple[int, int], causal: bool 
     return own + 2 * width * sum(keys_read(length, tiles, causal))
 
 
-def tiled_backward_traffic(
-    length: int, width: int, tiles: tuple[int, int], causal: bool = False
-) -> int:
-    """Numbers moved backward: Q, O, the gradient of O and the logs in, that of Q out; K, V and
-    their gradients in, and these gradients out again."""
-    own = 4 * length * width + length
-    return own + 6 * width * sum(keys_read(length, tiles, causal))
-
-
 def held(width: int, tiles: tuple[int, int]) -> int:
     """Numbers in the fast memory at a time: tiles of Q, O, K, V, the scores, two for each row."""
     queries, keys = tiles

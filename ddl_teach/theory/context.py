@@ -20,7 +20,6 @@ What to look at: under a causal mask `pairs` are what a rank really computes in 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ddl_teach.theory import ring_bytes
 from ddl_teach.theory.machine import Link
 
 
@@ -42,11 +41,6 @@ def slowest(positions: Sequence[Sequence[int]]) -> int:
     """Pairs on the critical path: in each step all wait for the rank with the most pairs."""
     ranks = range(len(positions))
     return sum(max(pairs(positions, rank, step) for rank in ranks) for step in ranks)
-
-
-def sent_by_gathering(blocks: Sequence[int], rank: int) -> tuple[int, int]:
-    """Bytes that `rank` sends forward and backward where all gather all blocks first."""
-    return ring_bytes.allgather(blocks, rank, 1), ring_bytes.reduce_scatter(blocks, rank, 1)
 
 
 def sent_to_heads(

@@ -14,6 +14,7 @@ from ddl_teach.networks.context.gathering import gathering_attention
 from ddl_teach.networks.context.layouts import LAYOUTS
 from ddl_teach.theory import context as theory
 from ddl_teach.theory.machine import Link
+from ddl_teach.theory.ring_bytes import allgather, reduce_scatter
 
 BATCH, HEADS, WIDTH, LENGTH = 2, 4, 3, 21
 
@@ -55,7 +56,7 @@ def test_it_is_full_attention_and_sends_what_the_formula_says(ranks, of_keys, la
     for results in (simulated, real(gathered, ranks, **program).results):
         for rank, (far, sent, _) in enumerate(results):
             assert far < 1e-12
-            assert sent == theory.sent_by_gathering(blocks, rank)
+            assert sent == (allgather(blocks, rank, 1), reduce_scatter(blocks, rank, 1))
         if ranks > 1:
             assert max(alone for *_, alone in results) > 0.1
 

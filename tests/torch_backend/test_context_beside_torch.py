@@ -18,6 +18,7 @@ from ddl_teach.networks.context.layouts import zigzag
 from ddl_teach.networks.context.ring_attention import ring_attention
 from ddl_teach.networks.context.ulysses import ulysses
 from ddl_teach.theory import context as theory
+from ddl_teach.theory.ring_bytes import allgather, reduce_scatter
 
 LENGTH, HEADS, WIDTH = 32, 4, 8
 
@@ -77,6 +78,6 @@ def test_four_ways_are_one_attention_and_each_sends_what_it_should(ranks, ground
         assert sent == {
             "ring_attention": once + back,
             "ulysses": sum(theory.sent_to_heads(queries, rank)),
-            "gathering_attention": sum(theory.sent_by_gathering(blocks, rank)),
+            "gathering_attention": allgather(blocks, rank, 1) + reduce_scatter(blocks, rank, 1),
             "torch": 2 * once + sum(blocks) // 2,  # its gradients travel in 32 bits, too
         }

@@ -102,8 +102,10 @@ def test_what_moves_and_is_held_is_the_formula_to_the_byte(tiles, length, causal
         assert traffic.held == 8 * theory.held(WIDTH, tiles)
     forward = traffic.moved
     output.sum().backward()
-    backward = theory.tiled_backward_traffic(length, WIDTH, tiles, causal)
-    assert traffic.moved - forward == 8 * backward
+    # Backward: Q, O, the gradient of O and the logs in, that of Q out; keys and values and their
+    # gradients in, and these gradients out again.
+    own, read = 4 * length * WIDTH + length, sum(theory.keys_read(length, tiles, causal))
+    assert traffic.moved - forward == 8 * (own + 6 * WIDTH * read)
 
 
 def test_tiles_have_64_queries_and_64_keys_where_no_size_is_given():
