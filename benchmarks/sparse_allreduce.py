@@ -48,7 +48,7 @@ def contestants(comm: Comm, size: int, density: float) -> dict[str, Callable[[],
     listed = torch.sparse_coo_tensor(
         torch.from_numpy(places[None]), values, (size,), check_invariants=True
     )
-    stream = QSGD(levels=7, bucket=512).stream(comm.rank)
+    few_bits = QSGD(levels=7, bucket=512).stream(comm.rank)
 
     def dense(allreduce: Callable[[np.ndarray], None]) -> Callable[[], np.ndarray]:
         def run() -> np.ndarray:
@@ -75,7 +75,7 @@ def contestants(comm: Comm, size: int, density: float) -> dict[str, Callable[[],
         "recursive doubling": lambda: recursive_doubling.allreduce(comm, stream),
         "split, all-gather": lambda: split_allgather.allreduce(comm, stream),
         "dense second phase": lambda: dense_second_phase.allreduce(comm, stream),
-        "4 bits second phase": lambda: dense_second_phase.allreduce(comm, stream, stream),
+        "4 bits second phase": lambda: dense_second_phase.allreduce(comm, stream, few_bits),
     }
 
 
