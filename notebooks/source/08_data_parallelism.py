@@ -451,17 +451,18 @@ for name, median in medians.items():
 # %% [markdown]
 # Look at the ladder from top to bottom. If other programs run on your machine, the order can be
 # any. On a quiet one, with a core for each of two ranks, we trained a network like this one, twice
-# as wide. It took 0.77 of DDP's time with buckets in shared memory, 0.90 with one bucket, and 1.16
-# with a ring under the pass; DDP itself took 0.92 of that time once its gradients were views of
+# as wide. It took 0.47 of DDP's time with buckets in shared memory, 0.55 with one bucket, and 0.78
+# with a ring under the pass; DDP itself took 0.86 of that time once its gradients were views of
 # its buckets. (Ours were buckets of 4 MiB, DDP's of its own size; neither was searched for.) A
-# small AlexNet has a twelfth of the gradients; there shared memory took 0.94, one bucket 0.96, a
-# ring under the pass 1.03, and a message for each parameter 1.49
+# small AlexNet has a twelfth of the gradients; there shared memory took 0.51, one bucket 0.50, a
+# ring under the pass 0.78, and a message for each parameter 0.74
 # (`benchmarks/results/data_parallel.txt`).
 #
 # So a ring in the background gained nothing there. Every core computes, and a core that passes
 # messages does not compute meanwhile. Buckets in memory that both ranks see are added up where
 # they lie, so fewer bytes are touched. Section 6 assumes that messages cost a rank no work;
-# network cards are made for that. It is the same code; the machine decides.
+# network cards are made for that. The same file has ranks that sleep through their layers: from
+# 4 ms a layer on the ring under the pass wins. It is the same code; the machine decides.
 #
 # So another machine may decide otherwise. The next cell shows the ladder as it was recorded with
 # its network on a GPU, beside your race. If nothing is recorded yet, it says so.

@@ -1,0 +1,203 @@
+"""The goals of speed: what each asks, what was measured, what limits it, what was tried and lost.
+
+    python -m benchmarks.goals
+
+Reads the recorded results (`goal_cases`) and writes docs/speed.md. Numbers in the texts are filled
+in from the same results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks import goal_cases as cases
+from benchmarks.claims import full_name
+from benchmarks.goal_cases import SPEED, Case, beside, line, spread
+from benchmarks.recorded import head
+from ddl_runtime.records.whole_file import write_whole
+
+PAGE = Path(__file__).parents[1] / "docs" / "speed.md"
+ABOUT = """\
+# How near its goals of speed the course is
+
+Each part had a goal before it was measured: a ratio to a peer that is known to be fast, or a
+number of seconds. This page says what was reached, and what stands in the way where it was not.
+*Met* means that the median reaches the goal. *Open* means that the goal lies inside the interval,
+and *missed* that it lies outside.
+
+The command in each section measures anew, and needs a quiet machine. `python -m benchmarks.goals`
+then writes this page from what was recorded.
+"""
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What is measured, by which benchmarks, and what stands in its way."""
+
+    title: str
+    unit: str
+    modules: Sequence[str]
+    cases: Callable[[], list[Case]]
+    limit: str = ""
+    numbers: Callable[[], Sequence[str]] = tuple
+    lost: str = ""
+
+    def section(self) -> str:
+        """Of the page."""
+        commands = ", ".join(f"`python -m {full_name(module)}`" for module in self.modules)
+        machine = head(f"{self.modules[0]}.txt")
+        parts = [
+            f"## {self.title}",
+            f"{self.unit} ({commands}; {machine['processor']}, {machine['date']})",
+            "\n".join(
+                [
+                    "| | measured | 95% interval | goal | | limit |", "|---|---|---|---|---|---|",
+                    *(case.row() for case in self.cases()),
+                ]
+            ),
+            self.limit and f"Limit: {self.limit.format(*self.numbers())}",
+            self.lost and f"Lost: {self.lost}",
+        ]  # fmt: skip
+        return "\n\n".join(part for part in parts if part)
+
+
+DDP = "torch's DDP"
+
+GOALS = (
+    Goal(
+        "All-reduce of ordinary vectors", "The best of our algorithms over native MPI's own.",
+        ["allreduce"], lambda: cases.allreduces(cases.ORDINARY, cases.ordinary),
+        "what Python takes for a call. In the last column stands copying, waiting and adding "
+        "alone, without any of our code.",
+        lost="a window that leaves the cache of a core, and blocks so short that each waits.",
+    ),
+    Goal(
+        "All-reduce of vectors in shared memory",
+        "The better of reducing in place and into one copy that all read, over native MPI's own.",
+        ["allreduce"], lambda: cases.allreduces(("in_place", "once"), cases.shared),
+        "of the shortest on 4 ranks: they wait for each other on 2 cores.",
+    ),
+    Goal(
+        "Collectives that are picked automatically",
+        "The algorithm that is picked over the fastest of ours, and the seconds that learning "
+        "takes.",
+        ["automatic"], cases.choices,
+        "between two sizes that were timed, times are interpolated; beyond the last, its order "
+        "stays.",
+        lost="to choose by messages alone: formulas know nothing of Python's calls.",
+    ),
+    Goal(
+        "Many simulated ranks",
+        "A ring, then many ranks; by the processor's time. Of a million one runs, in place of "
+        "all.",
+        ["simulation_speed", "many_ranks"], cases.many_ranks,
+        "the interpreter. {}. The program alone, whose messages do nothing, makes {:.1f} million "
+        "messages a second. Of 65,536 ranks, bare greenlets that wait as often take {:.1f} s and "
+        "{:.2f} GB.",
+        lambda: [
+            cases.sentence(SPEED, "instructions a message"),
+            spread(SPEED, "the program alone").median,
+            *(spread(SPEED, "bare greenlets", place).median for place in (0, 1)),
+        ],
+        "to free a simulation before the collector of garbage runs again.",
+    ),
+    Goal(
+        "Watching",
+        "A program whose ranks are strict, whose memory is counted or whose timeline is kept, "
+        "over the same without.",
+        ["simulation_speed"], cases.watching,
+        "a strict send ends when it is asked for, so ranks wait. {}. {}.",
+        lambda: [cases.sentence(SPEED, "waits a message"), cases.sentence(SPEED, "alone")],
+        "strict ranks on the longer way that shared links take.",
+    ),
+    Goal(
+        "Simulated messages on shared links", "Our processor time for a message over SimGrid's.",
+        ["simgrid"], cases.simulated_links,
+        "the interpreter. A message of a ring takes {:.2f} us without shared links, where nothing "
+        "is shared out. With them it takes {:.2f} us, and SimGrid's {:.2f} us.",
+        cases.links,
+        "flows that are put on their links only when they meet others, and flows that are no "
+        "dataclass. Both gain less than they cost in lines.",
+    ),
+    Goal(
+        "Data parallelism", "The best of our ways over torch's DDP.", ["data_parallel"],
+        lambda: beside("data_parallel.txt", cases.LADDER, [DDP], 0.45, limit="no averaging"),
+        "in the last column a step without any message. Buckets that overlap lose to one bucket "
+        "while the cores compute, as messages need these cores. On ranks that sleep, as if an "
+        "accelerator computed, they win: {}.",
+        lambda: [line("data_parallel.txt", "overlapped buckets are faster")],
+        "threads in the background that nap at once.",
+    ),
+    Goal(
+        "Pipelines", "The faster of our two ways over torch's same schedule, or ShallowSpeed's.",
+        ["pipelines"], cases.pipelines,
+        "in the last column the passes by hand, without any message.",
+        lost="on more ranks than cores, to yield at once, to nap, and to look less often.",
+    ),
+    Goal(
+        "A GPT in shards, or with split layers", "Our step over torch's.", ["gpt_beside_torch"],
+        lambda: [
+            *beside("gpt_beside_torch.txt", ["wrap, stage 3"], ["torch's fully_shard"], 0.8),
+            *beside("gpt_beside_torch.txt", ["split_gpt"], ["torch's DTensor"], 0.8),
+        ],
+    ),
+    Goal(
+        "Attention over ranks", "The best of our ways over the better of torch's.",
+        ["gpt_beside_torch"],
+        lambda: beside(
+            "gpt_beside_torch.txt", ["ring_attention", "gathering_attention", "ulysses"],
+            cases.CONTEXT, 0.8, limit="the kernel alone",
+        ),
+        "in the last column the kernel, without any message. All call the same one, but our ring: "
+        "it computes with plain products.",
+        lost="whole blocks of a ring at once, which leave the cache.",
+    ),
+    Goal(
+        "Convolutions",
+        "Of all layers of AlexNet, VGG-16 and ResNet-50: how much longer the chosen method takes "
+        "than the best of ours, and than torch's. And the Fourier transform, where it counts "
+        "fewer operations.",
+        ["convolutions"], cases.convolutions,
+        "the products of each frequency are thin, of few images. All that it counts runs at "
+        "{:.2f} to {:.2f} of the rate of im2col's products.",
+        cases.thin_products,
+        "shifted products without a copy, the phases of a stride, `F.unfold`, and larger "
+        "blocks of Winograd.",
+    ),
+    Goal(
+        "Recurrences", "All steps at once over torch's LSTM.", ["recurrence"], cases.recurrences,
+        "in the last column the products alone. Torch calls oneDNN, ours MKL through `torch.mm`.",
+    ),
+    Goal(
+        "Parameter server", "Updates a second over those of a memory copy.", ["servers"],
+        cases.servers,
+        "a push is a message, and then a step. {}. What is added into a window needs no message.",
+        lambda: [
+            cases.sentence("servers.txt", "message and step", after="1,000,000 parameters")
+        ],
+    ),
+    Goal(
+        "Engines and a first picture", "Seconds by the clock, from the kernel's start.",
+        ["first_picture"], cases.waiting,
+        "4 engines import what they need on 2 cores, which takes {:.2f} s alone.",
+        lambda: [spread("first_picture.txt", "4 times engines' imports").median],
+    ),
+    Goal(
+        "Grading", "Seconds by the clock.", ["grading"], cases.grading,
+        "births and verbs. {}; {:,.0f} us of processors for a start, {:,.0f} for a verb, {:,.0f} "
+        "for a bare message.",
+        cases.births,
+        "jobs that are bound to one core each, and to look before one receives.",
+    ),
+)  # fmt: skip
+
+
+def page() -> str:
+    """The whole page."""
+    return "\n\n".join([ABOUT.strip(), *(goal.section() for goal in GOALS)]) + "\n"
+
+
+if __name__ == "__main__":
+    write_whole(PAGE, page())

@@ -1,0 +1,56 @@
+"""The page of goals is what the recorded results say, and its verdicts are fair."""
+
+import pytest
+
+from benchmarks import goal_cases
+from benchmarks.goal_cases import Case, over
+from benchmarks.goals import GOALS, PAGE, page
+from benchmarks.recorded import Measured, Side
+from tests.benchmarks.quotations import plain
+
+
+def test_the_page_is_made_of_what_was_recorded():
+    assert PAGE.read_text() == page(), "make it again: python -m benchmarks.goals"
+
+
+@pytest.mark.parametrize("goal", GOALS, ids=lambda goal: goal.title)
+def test_every_goal_was_measured_and_says_what_limits_it(goal):
+    cases = goal.cases()
+    assert cases
+    for case in cases:
+        assert 0 < case.measured.low <= case.measured.median <= case.measured.high
+    assert goal.limit or all(case.verdict == "met" for case in cases)
+
+
+@pytest.mark.parametrize(
+    ("low", "median", "high", "at_least", "verdict"),
+    [
+        (0.8, 0.9, 1.1, False, "met"),
+        (0.8, 1.1, 1.2, False, "open"),
+        (1.1, 1.2, 1.3, False, "missed"),
+        (0.8, 1.1, 1.2, True, "met"),
+        (0.8, 0.9, 1.1, True, "open"),
+        (0.7, 0.8, 0.9, True, "missed"),
+    ],
+)
+def test_a_verdict_is_that_of_the_median_and_its_interval(low, median, high, at_least, verdict):
+    case = Case("a way", Measured(median, low, high), 1.0, at_least)
+    assert case.verdict == verdict
+    assert case.row().endswith(f"| at {'least' if at_least else 'most'} 1.00 | {verdict} |")
+
+
+def test_a_ratio_has_the_widest_interval_that_the_two_allow():
+    assert over(Measured(2, 1, 4), Measured(4, 2, 8)) == Measured(0.5, 1 / 8, 2)
+
+
+def test_the_best_of_ours_is_the_one_with_the_least_median():
+    side = Side("a case", {"slow": Measured(3, 1, 4), "fast": Measured(2, 2, 2)})
+    assert goal_cases.best(side, ["slow", "fast", "absent"]).median == 2
+
+
+def test_unit_08_says_from_where_on_overlapping_pays():
+    [milliseconds] = goal_cases.numbers(
+        goal_cases.line("data_parallel.txt", "overlapped buckets are faster from")
+    )
+    said = f"from {milliseconds:.0f} ms a layer on the ring under the pass wins"
+    assert said in plain("notebooks/source/08_data_parallelism.py")
