@@ -1,11 +1,11 @@
-"""Benchmarks of slow links and runtimes go from end to end with `--small`, and keep nothing."""
+"""Benchmarks of slow links, runtimes and sparse sums go from end to end, and keep nothing."""
 
 import re
 import sys
 
 import pytest
 
-from benchmarks import runtimes, slow_links, slow_links_to_the_end
+from benchmarks import runtimes, slow_links, slow_links_to_the_end, sparse_allreduce
 from ddl_teach import simulate
 from ddl_teach.training.trainer import train
 from tests.boxes import box_or_skip
@@ -44,6 +44,15 @@ def test_runtimes_side_by_side(capsys, monkeypatch):
     for name in wanted:
         assert shown.count(f"ring over {name} ") == shown.count(f"server over {name} ") == 2
     assert ("gRPC" in shown) == runtimes.has_grpc()
+
+
+def test_sparse_all_reduces_side_by_side(monkeypatch, tmp_path):
+    monkeypatch.setattr(sparse_allreduce, "RESULTS", tmp_path / "results.txt")
+    words = ["--ranks", "2", "--repetitions", "3", "--size", "10000"]
+    monkeypatch.setattr(sys, "argv", ["sparse_allreduce", *words])
+    sparse_allreduce.main()
+    shown = (tmp_path / "results.txt").read_text()
+    assert shown.count("4 bits second phase") == shown.count("ring, dense") > 0
 
 
 @pytest.mark.box
