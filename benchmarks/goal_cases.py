@@ -53,7 +53,7 @@ class Case:
         sign = "at least" if self.at_least else "at most"
         limit = self.spell.format(self.limit.median) if self.limit else ""
         interval = f"{low} to {high}" if low != high else ""
-        cells = (self.name, median, interval, f"{sign} {goal}", self.verdict, limit)
+        cells = (f"`{self.name}`", median, interval, f"{sign} {goal}", self.verdict, limit)
         return f"| {' | '.join(cells)} |"
 
 

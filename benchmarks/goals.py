@@ -22,7 +22,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "speed.md"
 ABOUT = """\
 # How near its goals of speed the course is
 
-Each part had a goal before it was measured: a ratio to a peer that is known to be fast, or a
+Each part had a goal before it was measured: a ratio to a program that is known to be fast, or a
 number of seconds. This page says what was reached, and what stands in the way where it was not.
 *Met* means that the median reaches the goal. *Open* means that the goal lies inside the interval,
 and *missed* that it lies outside.
@@ -80,12 +80,11 @@ GOALS = (
         "of the shortest on 4 ranks: they wait for each other on 2 cores.",
     ),
     Goal(
-        "Collectives that are picked automatically",
-        "The algorithm that is picked over the fastest of ours, and the seconds that learning "
-        "takes.",
+        "Which all-reduce is chosen",
+        "The chosen algorithm over the fastest of ours, and the seconds that learning takes.",
         ["automatic"], cases.choices,
-        "between two sizes that were timed, times are interpolated; beyond the last, its order "
-        "stays.",
+        "a time between two sizes that were tried is taken from the line through both. Beyond "
+        "the last size its order stays.",
         lost="to choose by messages alone: formulas know nothing of Python's calls.",
     ),
     Goal(
@@ -94,14 +93,14 @@ GOALS = (
         "all.",
         ["simulation_speed", "many_ranks"], cases.many_ranks,
         "the interpreter. {}. The program alone, whose messages do nothing, makes {:.1f} million "
-        "messages a second. Of 65,536 ranks, bare greenlets that wait as often take {:.1f} s and "
+        "messages a second. Greenlets alone, 65,536 that wait as often, take {:.1f} s and "
         "{:.2f} GB.",
         lambda: [
             cases.sentence(SPEED, "instructions a message"),
             spread(SPEED, "the program alone").median,
             *(spread(SPEED, "bare greenlets", place).median for place in (0, 1)),
         ],
-        "to free a simulation before the collector of garbage runs again.",
+        "to free a simulation before Python looks for memory that nothing uses any more.",
     ),
     Goal(
         "Watching",
@@ -118,8 +117,8 @@ GOALS = (
         "the interpreter. A message of a ring takes {:.2f} us without shared links, where nothing "
         "is shared out. With them it takes {:.2f} us, and SimGrid's {:.2f} us.",
         cases.links,
-        "flows that are put on their links only when they meet others, and flows that are no "
-        "dataclass. Both gain less than they cost in lines.",
+        "flows that are put on their links only when they meet others, and flows without "
+        "`dataclass`. Both gain less than they cost in lines.",
     ),
     Goal(
         "Data parallelism", "The best of our ways over torch's DDP.", ["data_parallel"],
@@ -128,13 +127,14 @@ GOALS = (
         "while the cores compute, as messages need these cores. On ranks that sleep, as if an "
         "accelerator computed, they win: {}.",
         lambda: [line("data_parallel.txt", "overlapped buckets are faster")],
-        "threads in the background that nap at once.",
+        "threads in the background that sleep at once.",
     ),
     Goal(
         "Pipelines", "The faster of our two ways over torch's same schedule, or ShallowSpeed's.",
         ["pipelines"], cases.pipelines,
         "in the last column the passes by hand, without any message.",
-        lost="on more ranks than cores, to yield at once, to nap, and to look less often.",
+        lost="on more ranks than cores, to let others go first at once, to sleep briefly, and to "
+        "look less often.",
     ),
     Goal(
         "A GPT in shards, or with split layers", "Our step over torch's.", ["gpt_beside_torch"],
@@ -186,8 +186,8 @@ GOALS = (
     ),
     Goal(
         "Grading", "Seconds by the clock.", ["grading"], cases.grading,
-        "births and verbs. {}; {:,.0f} us of processors for a start, {:,.0f} for a verb, {:,.0f} "
-        "for a bare message.",
+        "starts and verbs. {}. A start takes {:,.0f} us of processors, a verb {:,.0f}, and a "
+        "message alone {:,.0f}.",
         cases.births,
         "jobs that are bound to one core each, and to look before one receives.",
     ),
