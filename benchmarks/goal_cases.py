@@ -44,7 +44,7 @@ class Case:
             return "met"
         return "open" if min(ends) <= sign * self.goal else "missed"
 
-    def row(self) -> str:
+    def cells(self) -> list[str]:
         """A line of a table."""
         median, low, high, goal = (
             self.spell.format(number)
@@ -53,8 +53,7 @@ class Case:
         sign = "at least" if self.at_least else "at most"
         limit = self.spell.format(self.limit.median) if self.limit else ""
         interval = f"{low} to {high}" if low != high else ""
-        cells = (f"`{self.name}`", median, interval, f"{sign} {goal}", self.verdict, limit)
-        return f"| {' | '.join(cells)} |"
+        return [f"`{self.name}`", median, interval, f"{sign} {goal}", self.verdict, limit]
 
 
 def over(ours: Measured, peer: Measured) -> Measured:

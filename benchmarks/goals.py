@@ -8,6 +8,7 @@ in from the same results.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from benchmarks.recorded import head
 from ddl_runtime.records.whole_file import write_whole
 
 PAGE = Path(__file__).parents[1] / "docs" / "speed.md"
+COLUMNS = ["", "measured", "95% interval", "goal", "verdict", "limit"]
 ABOUT = """\
 # How near its goals of speed the course is
 
@@ -51,16 +53,18 @@ class Goal:
         parts = [
             f"## {self.title}",
             f"{self.unit} ({commands}; {machine['processor']}, {machine['date']})",
-            "\n".join(
-                [
-                    "| | measured | 95% interval | goal | | limit |", "|---|---|---|---|---|---|",
-                    *(case.row() for case in self.cases()),
-                ]
-            ),
+            table([case.cells() for case in self.cases()]),
             self.limit and f"Limit: {self.limit.format(*self.numbers())}",
             self.lost and f"Lost: {self.lost}",
         ]  # fmt: skip
         return "\n\n".join(part for part in parts if part)
+
+
+def table(cells: list[list[str]]) -> str:
+    """Without the columns in which nothing stands."""
+    used = [place for place in range(len(COLUMNS)) if any(row[place] for row in cells)]
+    rows = [COLUMNS, ["---"] * len(COLUMNS), *cells]
+    return "\n".join(f"| {' | '.join(row[place] for place in used)} |" for row in rows)
 
 
 DDP = "torch's DDP"
@@ -196,7 +200,11 @@ GOALS = (
 
 def page() -> str:
     """The whole page."""
-    return "\n\n".join([ABOUT.strip(), *(goal.section() for goal in GOALS)]) + "\n"
+    verdicts = Counter(case.verdict for goal in GOALS for case in goal.cases())
+    counted = "Of {} cases {} are met, {} open and {} missed.".format(
+        verdicts.total(), *(verdicts[each] for each in ("met", "open", "missed"))
+    )
+    return "\n\n".join([ABOUT.strip(), counted, *(goal.section() for goal in GOALS)]) + "\n"
 
 
 if __name__ == "__main__":
