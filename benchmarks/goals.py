@@ -26,11 +26,12 @@ ABOUT = """\
 
 Each part had a goal before it was measured: a ratio to a program that is known to be fast, or a
 number of seconds. This page says what was reached, and what stands in the way where it was not.
-*Met* means that the median reaches the goal. *Open* means that the goal lies inside the interval,
-and *missed* that it lies outside.
+*Met* means that the whole interval reaches the goal, and *missed* that none of it does. Where the
+goal lies inside of the interval, it is *open*. What has no interval goes by its number.
 
 The command in each section measures anew, and needs a quiet machine. `python -m benchmarks.goals`
-then writes this page from what was recorded.
+then writes this page from what was recorded. What was lost is said in words: its numbers were not
+kept.
 """
 
 
@@ -67,8 +68,6 @@ def table(cells: list[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(row[place] for place in used)} |" for row in rows)
 
 
-DDP = "torch's DDP"
-
 GOALS = (
     Goal(
         "All-reduce of ordinary vectors", "The best of our algorithms over native MPI's own.",
@@ -85,7 +84,8 @@ GOALS = (
     ),
     Goal(
         "Which all-reduce is chosen",
-        "The chosen algorithm over the fastest of ours, and the seconds that learning takes.",
+        "The chosen algorithm over the fastest of ours, the same of `auto` with all that choosing "
+        "costs, and the seconds that learning takes.",
         ["automatic"], cases.choices,
         "a time between two sizes that were tried is taken from the line through both. Beyond "
         "the last size its order stays.",
@@ -116,17 +116,20 @@ GOALS = (
         "strict ranks on the longer way that shared links take.",
     ),
     Goal(
-        "Simulated messages on shared links", "Our processor time for a message over SimGrid's.",
+        "Simulated messages beside SimGrid",
+        "Our processor time for a message over SimGrid's. Links are shared on the fat tree alone.",
         ["simgrid"], cases.simulated_links,
-        "the interpreter. A message of a ring takes {:.2f} us without shared links, where nothing "
-        "is shared out. With them it takes {:.2f} us, and SimGrid's {:.2f} us.",
+        "the interpreter. A message of a ring takes {:.2f} us without shared links. (This only "
+        "sends; that of the library, above, adds up as well.) With them it takes {:.2f} us, and "
+        "SimGrid's {:.2f} us.",
         cases.links,
         "flows that are put on their links only when they meet others, and flows without "
         "`dataclass`. Both gain less than they cost in lines.",
     ),
     Goal(
-        "Data parallelism", "The best of our ways over torch's DDP.", ["data_parallel"],
-        lambda: beside("data_parallel.txt", cases.LADDER, [DDP], 0.45, limit="no averaging"),
+        "Data parallelism", "The best of our ways over the better of torch's DDP.",
+        ["data_parallel"],
+        lambda: beside("data_parallel.txt", cases.LADDER, cases.DDP, 0.45, limit="no averaging"),
         "in the last column a step without any message. Buckets that overlap lose to one bucket "
         "while the cores compute, as messages need these cores. On ranks that sleep, as if an "
         "accelerator computed, they win: {}.",

@@ -58,7 +58,7 @@ class StrictRequest(Request):
         """Note what is sent, or where in the program a receive was begun."""
         self._watch, self.inner, self.waited = watch, inner, False
         if self.writes:
-            self.place = program_place(3)  # this, `irecv`, and that of `Comm`
+            self.place = program_place(2)  # this, and `irecv`
         elif self.memory is not None:
             self._sent = inner.kept or bytearray(self.memory.data)
         watch.open[self] = None

@@ -85,15 +85,12 @@ def program_line() -> str:
     """`program_place` as text. It is made once for a place in code, not for a line of a file: two
     cells may have one name."""
     frame: FrameType | None = _caller(3)
-    while (
-        frame
-        and _author((code := frame.f_code).co_filename) == "runtime"
-        and _begun.__code__ != code
-    ):
+    start = _begun.__code__
+    while frame and frame.f_code != start and _author(frame.f_code.co_filename) == "runtime":
         frame = frame.f_back
     key = frame and (id(frame.f_code), frame.f_lasti)
-    if key in _lines:
-        return _lines[key][1]
+    if kept := _lines.get(key):
+        return kept[1]
     place = program_place(frame=frame)
     text = spot(*place) if place[0] else ""
     if frame and not _author(frame.f_code.co_filename):

@@ -93,7 +93,7 @@ class PointToPoint:
         channel = dest.channel(*key)
         context.entries.append((dest.index, tag, nbytes, kind))
         request = SimulatedRequest(self, verb.replace("sendrecv to", "send"))
-        request.goal, request.y, request.kept = (to, tag), x, payload
+        request.goal, request.y, request.kept = (to, tag), x, payload if host.watch else None
         if device is not None:
             request.copied = payload.bytes
         eager = nbytes <= simulation.eager

@@ -13,6 +13,7 @@ What to look at: on one node the ledger holds no bytes, because nothing was sent
 """
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from ddl_runtime.core.arrays import (
@@ -22,7 +23,6 @@ from ddl_runtime.core.arrays import (
     copy_into,
     flat,
     on_host,
-    split_evenly,
 )
 from ddl_runtime.core.window import SharedMemory
 from ddl_teach.collectives import ring
@@ -44,22 +44,21 @@ class SharedBlocks:
         self.fence = memory.fence
         self._memory = memory
         self._turn = 0
-        self._views: dict[Any, list[tuple[list[Array], list[list[Array]]]]] = {}
+        self._views: dict[Any, list[list[Array]]] = {}
 
-    def next_block(self, like: Array) -> tuple[list[Array], list[list[Array]]]:
-        """Room for a block of every rank: each as a whole, and in as many parts as ranks."""
+    def next_block(self, like: Array) -> list[Array]:
+        """Room for a block of every rank."""
         kind = like.dtype, len(like)
         if kind not in self._views:
             if len(self._views) == KEPT:
                 self._views.clear()
-            self._views[kind] = [self._block(start, like) for start in (0, BLOCK)]
+            size, parts = like.nbytes, self._memory.parts
+            self._views[kind] = [
+                [as_elements(part[start : start + size], like) for part in parts]
+                for start in (0, BLOCK)
+            ]
         self._turn = 1 - self._turn
         return self._views[kind][self._turn]
-
-    def _block(self, start: int, like: Array) -> tuple[list[Array], list[list[Array]]]:
-        parts = self._memory.parts
-        whole = [as_elements(part[start : start + like.nbytes], like) for part in parts]
-        return whole, [split_evenly(each, len(parts)) for each in whole]
 
 
 @collective
@@ -73,7 +72,7 @@ def allreduce(comm: Comm, x: Array, op: Operation = "sum") -> None:
     with on_host(x) as here:
         for block in _blocks(here):
             if block.nbytes <= ALL_ADD_ALL:
-                shown, _ = window.next_block(block)
+                shown = window.next_block(block)
                 copy_into(shown[inside.rank], block)
                 window.fence()
                 _add_up(inside, shown, block, op)
@@ -96,7 +95,7 @@ def _blocks(x: Array) -> list[Array]:
 def _show(comm: Comm, window: SharedBlocks, x: Array) -> None:
     """Every rank gets rank 0's `x`."""
     for block in _blocks(x):
-        shown = window.next_block(block)[0][0]
+        shown = window.next_block(block)[0]
         if comm.rank == 0:
             copy_into(shown, block)
         window.fence()
@@ -107,17 +106,18 @@ def _show(comm: Comm, window: SharedBlocks, x: Array) -> None:
 def _add_up_by_parts(comm: Comm, window: SharedBlocks, block: Array, op: Operation) -> None:
     """Rank r adds up part r of all blocks and shows the result in its own part r."""
     mine, size = comm.rank, comm.size
-    _, shown = window.next_block(block)
-    parts = split_evenly(block, size)
-    others = [rank for rank in range(size) if rank != mine]
+    shown = window.next_block(block)
+    edges = [chunk_start(len(block), rank, size) for rank in range(size + 1)]
+    part = [slice(*pair) for pair in pairwise(edges)]
+    own, others = block[part[mine]], [rank for rank in range(size) if rank != mine]
     for rank in others:
-        copy_into(shown[mine][rank], parts[rank])
+        copy_into(shown[mine][part[rank]], block[part[rank]])
     window.fence()
-    _add_up(comm, [parts[mine], *(shown[rank][mine] for rank in others)], parts[mine], op)
-    copy_into(shown[mine][mine], parts[mine])
+    _add_up(comm, [own, *(shown[rank][part[mine]] for rank in others)], own, op)
+    copy_into(shown[mine][part[mine]], own)
     window.fence()
     for rank in others:
-        copy_into(parts[rank], shown[rank][rank])
+        copy_into(block[part[rank]], shown[rank][part[rank]])
 
 
 @collective

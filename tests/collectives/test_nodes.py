@@ -293,9 +293,13 @@ def test_a_timetable_is_the_same_on_all_ranks_and_none_asks_another(ground, rank
 
 
 def test_a_timetable_predicts_along_the_line_between_two_sizes():
-    table = allreduces.Timetable(("tree", "ring"), (100, 300), np.array([[1.0, 5.0], [3.0, 4.0]]))
+    table = allreduces.Timetable(
+        2, ("tree", "ring"), (100, 300), np.array([[1.0, 5.0], [3.0, 4.0]])
+    )
     assert [table.predict("tree", 2, n) for n in (50, 100, 200, 400)] == [1.0, 1.0, 2.0, 3.0]
     assert auto.choose(2, 150, table, table.algorithms).algorithm == "tree"
+    with pytest.raises(ValueError, match="of 2 ranks, not of 4: measure another"):
+        auto.choose(4, 150, table, table.algorithms)
 
 
 # -- in the background ----------------------------------------------------------------------

@@ -94,18 +94,15 @@ class ForkServer:
 
     def _reap(self, process: int) -> dict[str, Any]:
         """End a rank and all processes that it started; returns how the rank itself ended."""
-        alone, status = os.waitpid(process, os.WNOHANG)
-        if not alone and _is_ending(process):  # its socket closes a little before it ends
-            alone, status = os.waitpid(process, 0)
-        if not alone:
-            os.kill(process, signal.SIGKILL)
-            _, status = os.waitpid(process, 0)
+        alone = _is_ending(process)  # its socket closes a little before it ends
+        os.kill(process, signal.SIGKILL)  # changes nothing then, unless threads of it go on
+        _, status = os.waitpid(process, 0)
         del self.alive[process]
         if self.group.overrun():  # asked when it is gone, so that no later rank answers for it
             self.reasons[process] = "memory"
             self._end_for_memory()
         return {
-            "alone": bool(alone),
+            "alone": alone,
             "status": os.waitstatus_to_exitcode(status),
             "reason": self.reasons.pop(process, ""),
         }

@@ -122,11 +122,14 @@ class Timetable:
     """Predicts by measured times of this many ranks, between two sizes along the line through
     both. It is measured by all ranks together and the same on all of them."""
 
+    ranks: int
     algorithms: tuple[str, ...]
     sizes: tuple[int, ...]
     seconds: np.ndarray  # size, algorithm
 
     def predict(self, algorithm: str, ranks: int, nbytes: int) -> float:
+        if ranks != self.ranks:
+            raise ValueError(f"a timetable of {self.ranks} ranks, not of {ranks}: measure another")
         times = self.seconds[:, self.algorithms.index(algorithm)]
         return float(np.interp(nbytes, self.sizes, times))
 
@@ -135,7 +138,7 @@ def timetable(comm: Comm, sizes: tuple[int, ...] = TIMED) -> Timetable:
     """The medians of a few turns, for `auto`; all ranks call it. It takes seconds: where ranks
     share cores, more of them take fewer turns."""
     times = race(comm, sizes, ANYWHERE, max(3, 40 // comm.size), least=LONG)
-    return Timetable(ANYWHERE, sizes, np.median(times, axis=2))
+    return Timetable(comm.size, ANYWHERE, sizes, np.median(times, axis=2))
 
 
 def two_experiments(run: Callable[..., Run], repetitions: int = 9) -> CostModel:

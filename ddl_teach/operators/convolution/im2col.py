@@ -26,9 +26,10 @@ def forward(x: Tensor, weight: Tensor, problem: Convolution) -> Tensor:
     """The output of the convolution."""
     matrix = weight.reshape(problem.groups, problem.out_channels // problem.groups, -1)
     output = x.new_empty(problem.output_shape)
+    recorded = torch.is_grad_enabled() and (x.requires_grad or weight.requires_grad)
     for images, rows in cut(problem, x.dtype):
         part, seen = output[images, :, rows].transpose(0, 1), columns(x[images], rows, problem)
-        if part.shape[1] == 1:  # of one image the products lie as the output does
+        if part.shape[1] == 1 and not recorded:  # of one image the products lie as the output does
             torch.matmul(matrix, seen, out=part.view(*matrix.shape[:2], -1))
         else:
             part.copy_((matrix @ seen).view(part.shape))

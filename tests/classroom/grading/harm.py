@@ -4,6 +4,13 @@ from attacks import Attack
 
 HARMING = {
     "exits": Attack("import os\nos._exit(0)", told="ended in the middle"),
+    "ends while a thread of it goes on": Attack(
+        "import ctypes, os, threading, time\n"
+        "threading.Thread(target=time.sleep, args=(10**6,), daemon=True).start()\n"
+        "ctypes.CDLL(None).syscall(60 if os.uname().machine == 'x86_64' else 93, 0)",
+        told="time was up",
+        slow=True,
+    ),
     "asks to exit": Attack("import sys\nsys.exit(0)", told="SystemExit"),
     "exits where it is defined": Attack("pass", "import os\nos._exit(0)", told="ended"),
     "is interrupted": Attack("raise KeyboardInterrupt", told="KeyboardInterrupt"),

@@ -138,7 +138,10 @@ UNSAFE = {
     ),
     "a buffer changed, no wait": ("comm.isend(x, right); x += 1; comm.recv(y, left)", "changed"),
     "one buffer for both": ("comm.sendrecv(x, right, x, left)", "share memory"),
-    "no wait": ("comm.irecv(y, left); comm.send(x, right)", r"without a wait\(\) for irecv"),
+    "no wait": (
+        "comm.irecv(y, left); comm.send(x, right)",
+        r"without a wait\(\) for irecv.*:\d+ in program",
+    ),
 }
 
 
