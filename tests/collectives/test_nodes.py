@@ -298,7 +298,7 @@ def test_a_timetable_predicts_along_the_line_between_two_sizes():
     )
     assert [table.predict("tree", 2, n) for n in (50, 100, 200, 400)] == [1.0, 1.0, 2.0, 3.0]
     assert auto.choose(2, 150, table, table.algorithms).algorithm == "tree"
-    with pytest.raises(ValueError, match="of 2 ranks, not of 4: measure another"):
+    with pytest.raises(ValueError, match="of 2 ranks, not of 4; measure"):
         auto.choose(4, 150, table, table.algorithms)
 
 

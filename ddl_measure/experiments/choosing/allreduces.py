@@ -32,7 +32,8 @@ from ddl_teach.theory.machine import Link
 NAMES = ("ranks", "nbytes")
 ANYWHERE = (*PREDICTABLE, "direct", "one_shot", "shared_memory")  # and always ready to begin
 MESSAGES = tuple(4**power for power in range(2, 12))  # bytes, for latency and bandwidth
-TIMED, LONG = tuple(2**power for power in range(11, 22)), 1 << 14  # bytes of vectors
+# Bytes of vectors; those of a power of two would meet each other in a cache.
+TIMED, LONG = tuple(5 * 2**power for power in range(9, 20)), 1 << 14
 
 
 class NetworkShape(NamedTuple):
@@ -129,7 +130,7 @@ class Timetable:
 
     def predict(self, algorithm: str, ranks: int, nbytes: int) -> float:
         if ranks != self.ranks:
-            raise ValueError(f"a timetable of {self.ranks} ranks, not of {ranks}: measure another")
+            raise ValueError(f"these are times of {self.ranks} ranks, not of {ranks}; measure")
         times = self.seconds[:, self.algorithms.index(algorithm)]
         return float(np.interp(nbytes, self.sizes, times))
 
