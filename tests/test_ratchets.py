@@ -34,7 +34,7 @@ MOST_TYPE_ERRORS = {
     "ddl_class.exercises": 16,
     "ddl_class.grading": 34,
     "ddl_class.labs": 9,
-    "ddl_class.notebook": 30,
+    "ddl_class.notebook": 29,
     "ddl_class.release": 4,
     "ddl_measure": 19,
     "ddl_measure.analysis": 12,

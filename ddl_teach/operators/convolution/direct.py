@@ -78,9 +78,8 @@ def shifted(padded: Tensor, problem: Convolution) -> Iterator[tuple[int, int, Te
 
 def workspace(problem: Convolution, dtype: torch.dtype) -> int:
     """Bytes beyond input, weight and output, in the hungriest of the three passes."""
-    images = (
-        2 * problem.in_channels * prod(problem.padded)
-    )  # one is made while the last still stands
+    # One is made while the last still stands.
+    images = 2 * problem.in_channels * prod(problem.padded)
     view = problem.in_channels * problem.output_height * problem.output_width
     weights = 2 * prod(problem.weight_shape)
     return (images + view + weights) * dtype.itemsize

@@ -86,7 +86,8 @@ def extent(problem: Convolution, rows: slice) -> tuple[int, int, int]:
 
 def by_channel(gradient: Tensor, groups: int) -> Tensor:
     """The matrices (groups, output channels, outputs) of some images."""
-    return gradient.transpose(0, 1).unflatten(0, (groups, -1)).flatten(2)
+    rows = gradient.transpose(0, 1)
+    return rows.reshape(groups, len(rows) // groups, -1)
 
 
 def cut(problem: Convolution, dtype: torch.dtype) -> Iterator[tuple[slice, slice]]:
