@@ -99,12 +99,12 @@ def claims(subject: Subject) -> list[Claim]:
     machine = head(subject.file)
     found = [
         Claim(
-            subject.title, subject.peer, side.of, ours.median / theirs.median,
-            ours.low / theirs.high, ours.high / theirs.low, machine["date"],
-            machine["processor"], f"python -m {full_name(subject.module)}",
+            subject.title, subject.peer, side.of, ratio.median, ratio.low, ratio.high,
+            machine["date"], machine["processor"], f"python -m {full_name(subject.module)}",
         )
         for side in subject.read(subject.file)
         if (ours := side.rows.get(subject.ours)) and (theirs := side.rows.get(subject.theirs))
+        and (ratio := ours.over(theirs))
     ]  # fmt: skip
     if not found:
         raise ValueError(

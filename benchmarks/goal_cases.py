@@ -14,6 +14,7 @@ from itertools import takewhile
 from typing import Any
 
 from benchmarks.recorded import NUMBER, RESULTS, Measured, Side, rates, sides
+from ddl_runtime.pictures.words import size_text
 
 FENCED = "copy, fence, add"
 SPEED = "simulation_speed.txt"
@@ -55,29 +56,23 @@ class Case:
         return [f"`{self.name}`", median, interval, f"{sign} {goal}", self.verdict, limit]
 
 
-def over(ours: Measured, peer: Measured) -> Measured:
-    """A ratio, with the widest interval that the two allow."""
-    return Measured(ours.median / peer.median, ours.low / peer.high, ours.high / peer.low)
-
-
 def best(side: Side, names: Sequence[str]) -> Measured:
     """The least median of these rows."""
     return min((side.rows[one] for one in names if one in side.rows), key=lambda row: row.median)
 
 
 def beside(
-    file: str, ours: Sequence[str], peers: Sequence[str], goal: float, *, of: str = "",
-    limit: str = "",
-) -> list[Case]:  # fmt: skip
-    """The best of ours over the best of the peers, in each group of rows that says `of`; and the
+    file: str, ours: Sequence[str], peers: Sequence[str], goal: float, *, limit: str = ""
+) -> list[Case]:
+    """The best of ours over the best of the peers, in each group of rows that has both; and the
     row that no way of ours gets below."""
     return [
         Case(
-            side.of, over(best(side, ours), peer := best(side, peers)), goal,
-            limit=over(side.rows[limit], peer) if limit in side.rows else None,
+            side.of, best(side, ours).over(peer := best(side, peers)), goal,
+            limit=side.rows[limit].over(peer) if limit in side.rows else None,
         )
         for side in sides(file)
-        if of in side.of and {*ours} & {*side.rows} and {*peers} & {*side.rows}
+        if {*ours} & {*side.rows} and {*peers} & {*side.rows}
     ]  # fmt: skip
 
 
@@ -86,14 +81,9 @@ def allreduces(ways: Sequence[str], goal: Callable[[int, int], float]) -> list[C
     cases = []
     for case in beside("allreduce.txt", ways, ["native"], 0, limit=FENCED):
         ranks, nbytes = (int(number) for number in re.findall(r"\d+", case.name))
-        name = f"{ranks} ranks, {size(nbytes)}"
+        name = f"{ranks} ranks, {size_text(nbytes)}"
         cases.append(replace(case, name=name, goal=goal(ranks, nbytes)))
     return cases
-
-
-def size(nbytes: int) -> str:
-    """As 4 KiB or 64 MiB."""
-    return f"{nbytes >> 20} MiB" if nbytes >= 1 << 20 else f"{nbytes >> 10} KiB"
 
 
 def ordinary(_ranks: int, nbytes: int) -> float:
@@ -109,7 +99,7 @@ def shared(ranks: int, _nbytes: int) -> float:
 def simulated_links() -> list[Case]:
     """Our seconds a message over SimGrid's."""
     return [
-        Case(side.of, over(side.rows["ours"], side.rows["peer"]), 1.0)
+        Case(side.of, side.rows["ours"].over(side.rows["peer"]), 1.0)
         for side in rates("simgrid.txt")
     ]
 
@@ -157,7 +147,7 @@ def servers() -> list[Case]:
     """A push, and an addition in place, over a memory copy: updates a second."""
     return [
         Case(
-            f"{way}, {side.of}", over(side.rows[way], side.rows["memory copy"]), 0.5, at_least=True
+            f"{way}, {side.of}", side.rows[way].over(side.rows["memory copy"]), 0.5, at_least=True
         )
         for side in sides("servers.txt")
         for way in ("push", "add")

@@ -29,6 +29,10 @@ class Measured:
     low: float
     high: float
 
+    def over(self, peer: Measured) -> Measured:
+        """The ratio to another one, with the widest interval that the two allow."""
+        return Measured(self.median / peer.median, self.low / peer.high, self.high / peer.low)
+
 
 @dataclass(frozen=True)
 class Side:

@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks import goal_cases
-from benchmarks.goal_cases import Case, over
+from benchmarks.goal_cases import Case
 from benchmarks.goals import GOALS, PAGE, page
 from benchmarks.recorded import Measured, Side
 from tests.benchmarks.quotations import plain
@@ -42,7 +42,7 @@ def test_a_verdict_is_that_of_the_median_and_its_interval(low, median, high, at_
 
 
 def test_a_ratio_has_the_widest_interval_that_the_two_allow():
-    assert over(Measured(2, 1, 4), Measured(4, 2, 8)) == Measured(0.5, 1 / 8, 2)
+    assert Measured(2, 1, 4).over(Measured(4, 2, 8)) == Measured(0.5, 1 / 8, 2)
 
 
 def test_the_best_of_ours_is_the_one_with_the_least_median():
