@@ -90,7 +90,9 @@ def _choose(
     counts = {name: cost(name, problem, direction) for name in able}
     times = {name: seconds(count, rates, dtype.itemsize) for name, count in counts.items()}
     close = [name for name in able if times[name] <= near * min(times.values())]
-    measured = tried(problem, close, direction, dtype) if len(close) > 1 < near else {}
+    measured = {}
+    if len(close) > 1 and near > 1:
+        measured = tried(problem, close, direction, dtype)
     taken, how = (measured, "measured") if measured else (times, "predicted")
     chosen = min(taken, key=taken.__getitem__)
     split = parts(counts[chosen], rates, dtype.itemsize)

@@ -86,8 +86,8 @@ def extent(problem: Convolution, rows: slice) -> tuple[int, int, int]:
 
 def by_channel(gradient: Tensor, groups: int) -> Tensor:
     """The matrices (groups, output channels, outputs) of some images."""
-    rows = gradient.transpose(0, 1)
-    return rows.reshape(groups, len(rows) // groups, -1)
+    channels = gradient.shape[1] // groups
+    return gradient.transpose(0, 1).reshape(groups, channels, -1)
 
 
 def cut(problem: Convolution, dtype: torch.dtype) -> Iterator[tuple[slice, slice]]:
