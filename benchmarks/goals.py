@@ -174,8 +174,13 @@ GOALS = (
         "blocks of Winograd.",
     ),
     Goal(
-        "Recurrences", "All steps at once over torch's LSTM.", ["recurrence"], cases.recurrences,
-        "in the last column the products alone. Torch calls oneDNN, ours MKL through `torch.mm`.",
+        "Recurrences",
+        "The better of two ways over torch's LSTM: the inputs of all steps in one product, or one "
+        "product a step. Its matrix is arranged once.",
+        ["recurrence"], cases.recurrences,
+        "in the last column the products alone. Torch calls oneDNN once for all steps, ours once "
+        "a step.",
+        lost="a call for each gate, and the sigmoid or an addition within oneDNN's call.",
     ),
     Goal(
         "Parameter server", "Updates a second over those of a memory copy.", ["servers"],

@@ -2,11 +2,12 @@
 
     python -m benchmarks.recurrence [--repetitions 9]
 
-Every way takes each turn, in an order that rotates, on one thread; `threads` has two. Shown are
-medians with nonparametric 95% intervals and their ratio to torch.nn.LSTM, whose steps run in C++.
-The outputs of each way are compared with torch's before anything is measured. `products alone`
-are those of `all_steps` in their order, on values that do not change: nothing that computes with
-these products gets below them. Torch's layer does: it has oneDNN compute all steps at once.
+Every way takes each turn, in an order that rotates, on one thread. Shown are medians with
+nonparametric 95% intervals and their ratio to torch.nn.LSTM, whose steps run in C++. The outputs
+of each way are compared with torch's before anything is measured. `products alone`
+are those of `packed` in their order, on values that do not change: oneDNN's products of a step,
+whose matrix is arranged once, and `torch.mm` over all steps. Nothing that computes with these
+products gets below them. Torch's layer has oneDNN compute all steps in one call.
 """
 
 from __future__ import annotations
@@ -16,12 +17,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from torch.nn.functional import linear
 
 from ddl_measure.interval import interval
 from ddl_measure.machine import describe, heading, keep
 from ddl_measure.repetitions import side_by_side
-from ddl_teach.operators.recurrence import cells, layer_by_layer, wavefront
+from ddl_teach.operators.recurrence import layer_by_layer, packed, through_time, wavefront
 from ddl_teach.operators.recurrence.stack import Stack
 
 RESULTS = Path(__file__).parent / "results" / "recurrence.txt"
@@ -47,11 +47,13 @@ def contestants(module: torch.nn.LSTM, x: torch.Tensor, backward: bool) -> dict[
             torch.autograd.grad(outputs, list(module.parameters()), of_outputs)
         return outputs
 
-    def by_layers(layer: Callable) -> Callable[[], torch.Tensor]:
+    def by_layers(
+        layer: Callable, back: Callable = through_time.gradients
+    ) -> Callable[[], torch.Tensor]:
         def run() -> torch.Tensor:
             outputs, _, tapes = layer_by_layer.forward(own, x, layer=layer)
             if backward:
-                layer_by_layer.gradients(own, tapes, of_outputs)
+                layer_by_layer.gradients(own, tapes, of_outputs, layer=back)
             return outputs
 
         return torch.no_grad()(run)
@@ -63,24 +65,19 @@ def contestants(module: torch.nn.LSTM, x: torch.Tensor, backward: bool) -> dict[
             wavefront.gradients(own, tape, of_outputs)
         return outputs
 
-    def on_threads() -> torch.Tensor:
-        with torch.no_grad():
-            outputs, _, grid = cells.forward(own, x, threads=2)
-            if backward:
-                cells.gradients(grid, of_outputs, threads=2)
-        return outputs
-
     @torch.no_grad()
     def products_alone() -> None:
         for weights in own.layers:
-            gates, state = linear(x, weights.input, weights.input_bias), x[0]
-            for _ in x:
-                linear(state, weights.hidden, weights.hidden_bias)
+            both = torch.cat([weights.input, weights.hidden], 1)
+            seen = torch.cat([x, x], 2)
+            product = packed.packed(both, weights.input_bias, x.shape[1])
+            gates = [product(now) for now in seen]
             if backward:
+                product = packed.packed(weights.hidden.T, None, x.shape[1])
                 for of_gates in gates:
-                    of_gates @ weights.hidden
-                of_all, inputs = gates.flatten(0, 1), x.flatten(0, 1)
-                of_all.T @ inputs, of_all.T @ inputs, of_all @ weights.input
+                    product(of_gates)
+                of_all = torch.cat(gates)
+                of_all.T @ seen.flatten(0, 1), of_all @ weights.input
 
     return {
         "torch.nn.LSTM": torchs,
@@ -88,8 +85,8 @@ def contestants(module: torch.nn.LSTM, x: torch.Tensor, backward: bool) -> dict[
         "per_gate": by_layers(layer_by_layer.per_gate),
         "fused": by_layers(layer_by_layer.fused),
         "all_steps": by_layers(layer_by_layer.all_steps),
+        "packed": by_layers(packed.layer, packed.gradients),
         "wavefront": by_wavefronts,
-        "threads": on_threads,
     }
 
 

@@ -82,16 +82,15 @@ def forward(
 
 @torch.no_grad()
 def gradients(
-    stack: Stack, tapes: Sequence[Tape], of_outputs: Tensor, of_states: States | None = None
-) -> tuple[Tensor, States, list[Weights]]:
+    stack: Stack, tapes: Sequence[Tape], of_outputs: Tensor, of_states: States | None = None,
+    *, layer: Callable = through_time.gradients,
+) -> tuple[Tensor, States, list[Weights]]:  # fmt: skip
     """The gradients of x, of the states before the first step, and of every layer's weights."""
     after = no_gradients(stack, of_outputs) if of_states is None else of_states
     begun, of_weights = [], []
     layers = list(zip(stack.layers, tapes, *after, strict=True))
     for weights, tape, *own in reversed(layers):
-        of_outputs, before, of_own = through_time.gradients(
-            stack.cell, weights, tape, of_outputs, tuple(own)
-        )
+        of_outputs, before, of_own = layer(stack.cell, weights, tape, of_outputs, tuple(own))
         begun.append(before)
         of_weights.append(of_own)
     return of_outputs, stacked(begun[::-1]), of_weights[::-1]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from ddl_teach.operators.recurrence import cells, layer_by_layer, wavefront
+from ddl_teach.operators.recurrence import layer_by_layer, packed, wavefront
 from ddl_teach.operators.recurrence.module import WAYS, Recurrent
 from ddl_teach.operators.recurrence.stack import Stack
 
@@ -29,19 +29,9 @@ def by_wavefronts(own, x, states, of_outputs, of_states):
     return outputs, last, wavefront.gradients(own, tape, of_outputs, of_states)
 
 
-def by_cells(threads):
-    def run(own, x, states, of_outputs, of_states):
-        outputs, last, grid = cells.forward(own, x, states, threads=threads)
-        return outputs, last, cells.gradients(grid, of_outputs, of_states, threads=threads)
-
-    return run
-
-
 RUNS = {
     **{name: by_layers(name) for name in LAYERS},
     "wavefront": by_wavefronts,
-    "one thread": by_cells(1),
-    "three threads": by_cells(3),
 }
 
 
@@ -131,38 +121,41 @@ def test_as_a_module_autograd_finds_the_same_gradients(kind, way):
     assert_same(*results)
 
 
-def test_any_order_that_keeps_the_dependencies_gives_the_same_bits():
-    own, (x, states, *_), _, _ = problem(torch.nn.LSTM, 3, True)
-    layers, steps = len(own), len(x)
-    grid = [(layer, step) for layer in range(layers) for step in range(steps)]
-    generator = np.random.default_rng(0)
-    orders = [grid, sorted(grid, key=lambda place: place[::-1])]
-    for _ in range(10):
-        # Always a cell whose two predecessors are done.
-        done, order = set(), []
-        while len(order) < len(grid):
-            ready = [
-                (layer, step) for layer, step in grid
-                if (layer, step) not in done
-                if layer == 0 or (layer - 1, step) in done
-                if step == 0 or (layer, step - 1) in done
-            ]  # fmt: skip
-            chosen = ready[generator.integers(len(ready))]
-            done.add(chosen)
-            order.append(chosen)
-        orders.append(order)
-    with torch.no_grad():
-        wanted, _, _ = cells.forward(own, x, states, threads=1)
-        for order in orders:
-            groups = [[place] for place in order]
-            outputs, _, _ = cells.forward(own, x, states, threads=1, groups=groups)
-            assert torch.equal(outputs, wanted)
+def packed_run(own, x, states, of_outputs, of_states):
+    outputs, last, tapes = layer_by_layer.forward(own, x, states, layer=packed.layer)
+    back = layer_by_layer.gradients(own, tapes, of_outputs, of_states, layer=packed.gradients)
+    return outputs, last, back
 
 
-def test_an_error_in_a_thread_comes_out():
-    own, (x, *_), _, _ = problem(torch.nn.LSTM, 3, False)
-    with pytest.raises(KeyError):
-        cells.forward(own, x, groups=[[(0, 1)]])
+@pytest.mark.parametrize("initial", [True, False])
+@pytest.mark.parametrize("seed", range(6))
+def test_packed_has_the_outputs_and_gradients_of_torch(seed, initial):
+    own, given, results, wanted = problem(torch.nn.LSTM, seed, initial)
+    outputs, last, (of_x, of_states, of_weights) = packed_run(own, *given)
+    assert_same([outputs, *last], results)
+    of_layers = [part for weights in of_weights for part in parts(weights)]
+    assert_same([of_x, *(of_states if initial else ()), *of_layers], wanted)
+
+
+@pytest.mark.parametrize(("steps", "batch", "inputs", "units"), [(9, 3, 5, 8), (5, 16, 64, 32)])
+def test_packed_by_onednn_agrees_within_single_precision(steps, batch, inputs, units):
+    torch.manual_seed(steps)
+    own = Stack.of(torch.nn.LSTM(inputs, units, 2))
+    x, of_outputs = torch.randn(steps, batch, inputs), torch.randn(steps, batch, units)
+    results = []
+    for run in (by_layers("all_steps"), packed_run):
+        with torch.no_grad():
+            outputs, last, (of_x, of_states, of_weights) = run(own, x, None, of_outputs, None)
+        of_layers = [part for weights in of_weights for part in parts(weights)]
+        results.append([outputs, *last, of_x, *of_states, *of_layers])
+    for own_result, plain in zip(*results, strict=True):
+        torch.testing.assert_close(own_result, plain, rtol=1e-4, atol=1e-4)
+
+
+def test_packed_refuses_other_cells():
+    own, (x, *_), _, _ = problem(torch.nn.GRU, 3, False)
+    with pytest.raises(ValueError, match="packed computes an LSTM, not gru"):
+        layer_by_layer.forward(own, x, layer=packed.layer)
 
 
 @pytest.mark.parametrize(
@@ -178,7 +171,7 @@ def test_an_error_in_a_thread_comes_out():
 )
 def test_what_does_not_fit_is_refused_by_name(x, states, error, words):
     own = Stack.of(torch.nn.LSTM(5, 7, 2))
-    for forward in (layer_by_layer.forward, wavefront.forward, cells.forward):
+    for forward in (layer_by_layer.forward, wavefront.forward):
         with pytest.raises(error, match=words):
             forward(own, x, states)
 
