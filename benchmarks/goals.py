@@ -171,7 +171,7 @@ GOALS = (
         "{:.2f} to {:.2f} of the rate of im2col's products.",
         cases.thin_products,
         "shifted products without a copy, the phases of a stride, `F.unfold`, and larger "
-        "blocks of Winograd.",
+        "blocks of Winograd. For the Fourier transform oneDNN's products and larger blocks.",
     ),
     Goal(
         "Recurrences",

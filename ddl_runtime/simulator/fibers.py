@@ -74,7 +74,7 @@ class Greenlets:
     def lay_aside(self) -> bool:
         """Before another rank goes on; returns whether this one's mode must be put back."""
         torch = sys.modules["torch"]
-        if torch._C._current_graph_task_id() != -1:
+        if sys.modules["torch._C"]._current_graph_task_id() != -1:
             raise RuntimeError(
                 "this rank would wait for a message inside torch's backward pass. torch keeps one "
                 "backward pass for each thread, and these simulated ranks share a thread: "

@@ -114,7 +114,7 @@ def simulated(
         for ranks, nbytes in product(counts_of_ranks, sizes):
             questions.append((ranks, nbytes, *network))
             times.append([[seconds(name, fabric, ranks, nbytes)] for name in algorithms])
-    names = (*NAMES, *NetworkShape._fields)
+    names = (*NAMES, *NetworkShape.__match_args__)
     return Points(names, np.array(questions, float), tuple(algorithms), np.array(times))
 
 

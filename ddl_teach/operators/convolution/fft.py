@@ -24,7 +24,7 @@ import torch
 from torch import Tensor
 
 from ddl_teach.operators.convolution import phases
-from ddl_teach.operators.convolution.blocks import BLOCK, evenly
+from ddl_teach.operators.convolution.blocks import evenly
 from ddl_teach.operators.convolution.filters import by_filter, by_place, turned
 from ddl_teach.operators.convolution.fourier import Fourier
 from ddl_teach.operators.convolution.problem import Convolution
@@ -32,6 +32,7 @@ from ddl_teach.operators.convolution.tiles import Tiling, assemble
 from ddl_teach.theory.convolution_tiles import transform_grid, transform_size
 
 HELD = 32 << 20  # bytes of all filters' spectra up to which they are made once for all blocks
+PART = 3 << 20  # bytes of those that are made for a few frequencies at a time
 
 
 def forward(x: Tensor, weight: Tensor, problem: Convolution) -> Tensor:
@@ -111,9 +112,10 @@ def tiling(problem: Convolution, dtype: torch.dtype) -> Tiling:
 
 
 def slices(cut: Tiling) -> Iterator[slice]:
-    """The frequencies in parts: one if all filters' spectra are kept, else as a cache holds."""
+    """The frequencies in parts: one if all filters' spectra are kept, else as a cache holds. Each
+    part reads the whole weight, so it has two at least."""
     total, whole = cut.numbers // 3, cut.filter_bytes
-    some = total if whole <= HELD else evenly(total, BLOCK * total // whole)
+    some = total if whole <= HELD else evenly(total, max(2, PART * total // whole))
     return (slice(first, first + some) for first in range(0, total, some))
 
 
