@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -85,7 +86,7 @@ def contestants(module: torch.nn.LSTM, x: torch.Tensor, backward: bool) -> dict[
         "per_gate": by_layers(layer_by_layer.per_gate),
         "fused": by_layers(layer_by_layer.fused),
         "all_steps": by_layers(layer_by_layer.all_steps),
-        "packed": by_layers(packed.layer, packed.gradients),
+        "packed": by_layers(partial(packed.layer, tape=backward), packed.gradients),
         "wavefront": by_wavefronts,
     }
 

@@ -30,9 +30,10 @@ def packed(weight: Tensor, bias: Tensor | None, rows: int) -> Callable[[Tensor],
 
 @torch.no_grad()
 def layer(
-    cell: RecurrentCell, weights: Weights, x: Tensor, states: States
+    cell: RecurrentCell, weights: Weights, x: Tensor, states: States, *, tape: bool = True
 ) -> tuple[Tensor, States, Tape]:
-    """What `layer_by_layer.all_steps` computes, for an LSTM."""
+    """What `layer_by_layer.all_steps` computes, for an LSTM. Without a `tape` for gradients the
+    steps share the memory of their gates, which stays in the cache."""
     if cell is not LSTM:
         raise ValueError(f"packed computes an LSTM, not {cell.name}: take another layer")
     (steps, batch, inputs), units = x.shape, weights.hidden.shape[1]
@@ -40,7 +41,8 @@ def layer(
     product = packed(both, weights.input_bias + weights.hidden_bias, batch)
     seen = x.new_empty(steps + 1, batch, inputs + units)
     outputs, seen[:-1, :, :inputs] = seen[1:, :, inputs:], x
-    memories, gates = x.new_empty(steps + 1, batch, units), x.new_empty(steps, batch, 4 * units)
+    memories = x.new_empty(steps + 1 if tape else 1, batch, units).expand(steps + 1, -1, -1)
+    gates = x.new_empty(steps if tape else 1, batch, 4 * units).expand(steps, -1, -1)
     seen[0, :, inputs:], memories[0] = states
     memory = memories.numpy()
     arrays = outputs.numpy(), memory, memory[1:], *quarters(gates)

@@ -53,7 +53,7 @@ def test_blocks_and_slices_of_any_size_give_the_same(name, monkeypatch, size):
     able = [problem for problem in problems(20, seed=1) if not method.refusal(problem)]
     monkeypatch.setattr(blocks, "BLOCK", size)
     monkeypatch.setattr(blocks, "MOST", size)
-    monkeypatch.setattr(fft, "BLOCK", size)
+    monkeypatch.setattr(fft, "PART", size)
     monkeypatch.setattr(fft, "HELD", size)
     assert max(worst_errors(method, able)) < 1e-10
 

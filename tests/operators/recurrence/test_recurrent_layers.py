@@ -1,6 +1,7 @@
 """Every way to run a recurrent network computes what torch's own does: outputs and gradients."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
@@ -150,6 +151,13 @@ def test_packed_by_onednn_agrees_within_single_precision(steps, batch, inputs, u
         results.append([outputs, *last, of_x, *of_states, *of_layers])
     for own_result, plain in zip(*results, strict=True):
         torch.testing.assert_close(own_result, plain, rtol=1e-4, atol=1e-4)
+
+
+def test_packed_without_a_tape_has_the_same_outputs():
+    own, (x, states, *_), results, _ = problem(torch.nn.LSTM, 4, True)
+    bare = partial(packed.layer, tape=False)
+    outputs, last, _ = layer_by_layer.forward(own, x, states, layer=bare)
+    assert_same([outputs, *last], results)
 
 
 def test_packed_refuses_other_cells():
