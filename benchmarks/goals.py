@@ -176,7 +176,7 @@ GOALS = (
     Goal(
         "Recurrences",
         "The better of two ways over torch's LSTM: the inputs of all steps in one product, or one "
-        "product a step. Its matrix is arranged once.",
+        "product a step. Its matrix is laid out once.",
         ["recurrence"], cases.recurrences,
         "in the last column the products alone. Torch calls oneDNN once for all steps, ours once "
         "a step.",
