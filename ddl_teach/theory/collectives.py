@@ -98,10 +98,16 @@ def ring(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Seconds:
 def recursive_doubling(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Seconds:
     """In step k every rank swaps its whole vector with the rank whose number differs in bit k.
 
-    Exact for powers of two. Other P take two steps more, to fold into partners and to get the
-    result back: exact if P is more than 3/2 of the power of two below; else an upper bound.
+    Other P take two steps more, to fold into partners and to get the result back. A swap with a
+    partner that was ready before takes no latency: only as many do as the folded ranks have
+    levels, or all that end where nothing was folded. Exact without overhead, else an upper bound.
     """
-    return floor_log2(P) * (L + 2 * o + n * G + n * g) + _fold(P, n, L, G, g, o)
+    levels, folded = floor_log2(P), P - (1 << floor_log2(P))
+    message, step = L + 2 * o + n * G, 2 * o + n * (G + g)
+    if not folded:
+        return levels * (L + step)
+    late = larger(ceil_log2(folded) * L + message, levels * L)
+    return message + n * g + levels * step + late
 
 
 @formula_of
