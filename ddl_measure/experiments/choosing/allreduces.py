@@ -34,6 +34,7 @@ ANYWHERE = (*PREDICTABLE, "direct", "one_shot", "shared_memory")  # and always r
 MESSAGES = tuple(4**power for power in range(2, 12))  # bytes, for latency and bandwidth
 # Bytes of vectors; those of a power of two would meet each other in a cache.
 TIMED, LONG = tuple(5 * 2**power for power in range(9, 20)), 1 << 14
+NEAR = 2.0  # times the fastest
 
 
 class NetworkShape(NamedTuple):
@@ -59,17 +60,26 @@ def race(
     comm: Comm, sizes: Sequence[int], algorithms: Sequence[str], repetitions: int, least: int = 1
 ) -> np.ndarray:
     """Seconds of the slowest rank, on all ranks: size, algorithm, repetition. Each is the mean of
-    calls in a row, of `least` bytes or more together: ranks leave a barrier a message apart."""
+    calls in a row, of `least` bytes or more together, as ranks leave a barrier a message apart.
+    Simulated ranks all begin at the same time, and need no row."""
     times = []
     for nbytes in sizes:
-        x, row = zeros(nbytes), range(-(-least // nbytes))
+        x: Any = Phantom(nbytes, 4) if comm.virtual_time else zeros(nbytes)
+        row = range(1 if comm.virtual_time else -(-least // nbytes))
         ways = {name: partial(_in_a_row, comm, x, name, row) for name in algorithms}
-        seconds = slowest_in_turns(comm, ways, repetitions)
+        seconds = slowest_in_turns(comm, ways, repetitions, partial(begin_together, comm))
         times.append(np.array([*seconds.values()]) / len(row))
     return np.array(times)
 
 
-def _in_a_row(comm: Comm, x: np.ndarray, name: str, row: range) -> None:
+def begin_together(comm: Comm) -> None:
+    """Wait for all ranks; simulated ones for the next full second too, by the clock of all."""
+    comm.barrier()
+    if comm.virtual_time:
+        comm.work(seconds=1 - comm.now() % 1)
+
+
+def _in_a_row(comm: Comm, x: Any, name: str, row: range) -> None:
     for _ in row:
         registry.get(name).allreduce(comm, x)
 
@@ -136,10 +146,16 @@ class Timetable:
 
 
 def timetable(comm: Comm, sizes: tuple[int, ...] = TIMED) -> Timetable:
-    """The medians of a few turns, for `auto`; all ranks call it. It takes seconds: where ranks
-    share cores, more of them take fewer turns."""
-    times = race(comm, sizes, ANYWHERE, max(3, 40 // comm.size), least=LONG)
-    return Timetable(comm.size, ANYWHERE, sizes, np.median(times, axis=2))
+    """The medians of a few turns, for `auto`; all ranks call it. It takes seconds: what is far
+    from the fastest in the first turns gets no more, and simulated ranks need one alone."""
+    first = 1 if comm.virtual_time else 3
+    seconds = np.median(race(comm, sizes, ANYWHERE, first, least=LONG), axis=2)
+    for nbytes, times in zip(sizes, [] if comm.virtual_time else seconds, strict=False):
+        near = np.flatnonzero(times < NEAR * times.min())
+        names = [ANYWHERE[place] for place in near]
+        [more] = race(comm, [nbytes], names, max(9, 60 // comm.size), least=LONG)
+        times[near] = np.median(more, axis=1)
+    return Timetable(comm.size, ANYWHERE, sizes, seconds)
 
 
 def two_experiments(run: Callable[..., Run], repetitions: int = 9) -> CostModel:
