@@ -30,7 +30,7 @@ import numpy as np
 from ddl_measure.experiments.choosing.allreduces import (
     ANYWHERE,
     NetworkShape,
-    begin_together,
+    race,
     timetable,
     zeros,
 )
@@ -39,7 +39,7 @@ from ddl_measure.repetitions import slowest_in_turns, slowest_of_all
 from ddl_runtime.core.window import SharedMemory
 from ddl_teach import Comm, Ranks, simulate
 from ddl_teach.collectives import auto, registry
-from ddl_teach.comm import Machine, Phantom
+from ddl_teach.comm import Machine
 from ddl_teach.theory.machine import Link
 
 RESULTS = Path(__file__).parent / "results" / "automatic.txt"
@@ -155,26 +155,6 @@ def counted(names: list[str]) -> str:
     return ", ".join(f"{name} {count}" for name, count in often)
 
 
-def seconds(name: str, ranks: int, nbytes: int, network: NetworkShape) -> float:
-    """Exactly, of a call that all ranks begin together, when groups and windows have been made."""
-    return max(
-        simulate(
-            called, ranks, network=network.fabric(), machine=MACHINE, trace=False, name=name,
-            nbytes=nbytes,
-        ).results
-    )  # fmt: skip
-
-
-def called(comm: Comm, name: str, nbytes: int) -> float:
-    """The seconds of the second call."""
-    allreduce = registry.get(name).allreduce
-    allreduce(comm, Phantom(nbytes, 4))
-    begin_together(comm)
-    begun = comm.now()
-    allreduce(comm, Phantom(nbytes, 4))
-    return comm.now() - begun
-
-
 def on_simulated_ranks(networks: list[NetworkShape], by: str) -> str:
     """How far the choices are from the fastest, over all networks, numbers of ranks and sizes."""
     algorithms = auto.PREDICTABLE if by == "formulas" else ANYWHERE
@@ -188,8 +168,12 @@ def on_simulated_ranks(networks: list[NetworkShape], by: str) -> str:
             model = simulate(
                 timetable, ranks, network=fabric, machine=MACHINE, trace=False
             ).results[0]
-        for nbytes in SIZES:
-            times = {name: seconds(name, ranks, nbytes, network) for name in algorithms}
+        table = simulate(
+            race, ranks, network=network.fabric(), machine=MACHINE, trace=False, sizes=SIZES,
+            algorithms=algorithms, repetitions=1,
+        ).results[0]  # fmt: skip
+        for nbytes, seconds in zip(SIZES, table[..., 0], strict=True):
+            times = dict(zip(algorithms, seconds, strict=True))
             choice = auto.choose(ranks, nbytes, model, algorithms).algorithm
             ratios.append(times[choice] / min(times.values()))
             if ratios[-1] > 1.05:

@@ -1,16 +1,15 @@
 """Several ways of doing one thing, measured side by side, by one process or by many ranks.
 
 A machine is never twice the same: its clock rate, its caches, its other users change from minute
-to minute. Contestants that take turns share each disturbance, and an order that rotates in strides
-of changing length gives none of them the warm seat, or always the same one before it. Then the
-*ratio* of two medians means something even where the times do not. A parallel step is over when
-its last rank has ended it; which rank is last changes from one repetition to the next, so the
-largest is taken in each of them, and only then a median (Hoefler and Belli 2015, rule 10). Ranks
-must have begun together: a barrier goes before each repetition.
+to minute. Contestants that take turns share each disturbance, and an order that rotates, forwards
+and backwards, gives none of them the warm seat, or always the same one before it; then the *ratio*
+of two medians means something even where the times do not. A parallel step is over when its last
+rank has ended it; which rank is last changes from one repetition to the next, so the largest is
+taken in each of them, and only then a median (Hoefler and Belli 2015, rule 10). Ranks must have
+begun together: a barrier goes before each repetition.
 What to look at: run the same function under two names, and see how far the ratio is from one.
 """
 
-import math
 import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
@@ -40,16 +39,14 @@ def side_by_side(
     """
     if repetitions < 1:
         raise ValueError(f"repetitions={repetitions}: a median needs at least one measured call")
-    names, count = list(contestants), len(contestants)
+    names = list(contestants)
     for name in names * warm_up:
         before()
         contestants[name]()
     seconds = {name: np.empty(repetitions) for name in names}
-    # The strides have no divisor in common with the count: all take part, none always follows one.
-    strides = [stride for stride in range(1, max(2, count)) if math.gcd(stride, count) == 1]
     for turn in range(repetitions):
-        for seat in range(count):
-            name = names[(turn + seat * strides[turn % len(strides)]) % count]
+        first = turn % max(1, len(names))
+        for name in (names[first:] + names[:first])[:: (-1) ** turn]:
             before()
             begun = clock()
             contestants[name]()

@@ -79,15 +79,12 @@ def allreduce(comm: Comm, x: Array, op: Operation = "sum", *, model: Model | Non
 
 
 @lru_cache(1024)
-def _of_all(
-    ranks: int, nbytes: int, model: Model | None
-) -> Callable[[Comm, Array, Operation], None]:
+def _of_all(ranks: int, nbytes: int, model: Model | None) -> Callable[..., None]:
     """What a model chooses that is the same on all ranks; it is asked once for each size."""
     known = getattr(model, "algorithms", PREDICTABLE)
     choice = choose(ranks, nbytes, model or LatencyBandwidth(), known)
-    function = registry.get(choice.algorithm).allreduce
-    inside: Callable[[Comm, Array, Operation], None] = unwrap(function)  # already a collective
-    return inside
+    inside: Callable[..., None] = unwrap(registry.get(choice.algorithm).allreduce)
+    return inside  # `allreduce` is a collective already
 
 
 def choose(

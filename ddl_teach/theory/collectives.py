@@ -120,12 +120,7 @@ def rabenseifner(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Se
     """
     Q = 1 << floor_log2(P)
     swaps = 2 * floor_log2(P) * (L + 2 * o) + (Q - 1) / Q * n * (2 * G + g)
-    return swaps + _fold(P, n, L, G, g, o)
-
-
-def _fold(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Seconds:
-    """What ranks beyond a power of two add: one step to fold in, one to get the result back."""
-    return 0.0 if 2 ** floor_log2(P) == P else 2 * (L + 2 * o + n * G) + n * g
+    return swaps + (Q < P) * (2 * (L + 2 * o + n * G) + n * g)
 
 
 def double_binary_tree(ranks: int, nbytes: Bytes, link: Link, chunks: int = 1) -> Seconds:

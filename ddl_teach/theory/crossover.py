@@ -38,8 +38,7 @@ class Crossover:
 
 def crossovers(first: str, second: str, ranks: int, link: Link) -> tuple[Crossover, ...]:
     """All sizes at which the faster of two algorithms becomes the slower, ascending: at most one
-    between two bends.
-    """
+    between two bends."""
     pair = formula(first), formula(second)
 
     def lead(nbytes: float, link: Link = link) -> float:
@@ -68,8 +67,7 @@ def crossovers(first: str, second: str, ranks: int, link: Link) -> tuple[Crossov
 
 def crossing(first: Time, second: Time, smallest: float, largest: float) -> float:
     """A size between the two at which two times are equal, for any continuous functions of size:
-    by bisection on a logarithmic scale.
-    """
+    by bisection on a logarithmic scale."""
     if not 0 < smallest < largest < math.inf:
         raise ValueError(f"{smallest=} and {largest=}: 0 < smallest < largest must be true")
     low, high = smallest, largest

@@ -34,7 +34,6 @@ ANYWHERE = (*PREDICTABLE, "direct", "one_shot", "shared_memory")  # and always r
 MESSAGES = tuple(4**power for power in range(2, 12))  # bytes, for latency and bandwidth
 # Bytes of vectors; those of a power of two would meet each other in a cache.
 TIMED, LONG = tuple(5 * 2**power for power in range(9, 20)), 1 << 14
-NEAR = 2.0  # times the fastest
 
 
 class NetworkShape(NamedTuple):
@@ -111,21 +110,14 @@ def simulated(
     machine: Machine = Machine(),
 ) -> Points:
     """Points measured on simulated ranks, one repetition of each, as simulated times are exact."""
-
-    def seconds(name: str, network: TwoLevel, ranks: int, nbytes: int) -> float:
-        def program(comm: Comm) -> None:
-            registry.get(name).allreduce(comm, Phantom(nbytes, 4))
-
-        return simulate(program, ranks, network=network, machine=machine, trace=False).time
-
-    questions, times = [], []
+    questions, seconds = [], []
     for network in networks:
-        fabric = network.fabric()
-        for ranks, nbytes in product(counts_of_ranks, sizes):
-            questions.append((ranks, nbytes, *network))
-            times.append([[seconds(name, fabric, ranks, nbytes)] for name in algorithms])
+        run = partial(simulate, network=network.fabric(), machine=machine)
+        points = measured(run, counts_of_ranks, sizes, algorithms=algorithms, repetitions=1)
+        questions += [(*question, *network) for question in points.questions]
+        seconds.append(points.seconds)
     names = (*NAMES, *NetworkShape._fields)
-    return Points(names, np.array(questions, float), tuple(algorithms), np.array(times))
+    return Points(names, np.array(questions, float), tuple(algorithms), np.concatenate(seconds))
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,16 +138,10 @@ class Timetable:
 
 
 def timetable(comm: Comm, sizes: tuple[int, ...] = TIMED) -> Timetable:
-    """The medians of a few turns, for `auto`; all ranks call it. It takes seconds: what is far
-    from the fastest in the first turns gets no more, and simulated ranks need one alone."""
-    first = 1 if comm.virtual_time else 3
-    seconds = np.median(race(comm, sizes, ANYWHERE, first, least=LONG), axis=2)
-    for nbytes, times in zip(sizes, [] if comm.virtual_time else seconds, strict=False):
-        near = np.flatnonzero(times < NEAR * times.min())
-        names = [ANYWHERE[place] for place in near]
-        [more] = race(comm, [nbytes], names, max(9, 60 // comm.size), least=LONG)
-        times[near] = np.median(more, axis=1)
-    return Timetable(comm.size, ANYWHERE, sizes, seconds)
+    """The medians of a few turns, for `auto`; all ranks call it. It takes seconds: where ranks
+    share cores, more of them take fewer turns."""
+    times = race(comm, sizes, ANYWHERE, max(3, 40 // comm.size), least=LONG)
+    return Timetable(comm.size, ANYWHERE, sizes, np.median(times, axis=2))
 
 
 def two_experiments(run: Callable[..., Run], repetitions: int = 9) -> CostModel:
