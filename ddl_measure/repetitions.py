@@ -45,8 +45,8 @@ def side_by_side(
         contestants[name]()
     seconds = {name: np.empty(repetitions) for name in names}
     for turn in range(repetitions):
-        first = turn % max(1, len(names))
-        for name in (names[first:] + names[:first])[:: (-1) ** turn]:
+        for seat in range(len(names)):
+            name = names[(turn + seat * (-1) ** turn) % len(names)]
             before()
             begun = clock()
             contestants[name]()
