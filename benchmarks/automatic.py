@@ -3,10 +3,10 @@
     python -m benchmarks.automatic [--ranks 2 4 8] [--repetitions 15] [--rounds 7]
 
 On real ranks a timetable is learnt first, within the seconds shown; then, at sizes between those
-of the timetable, all algorithms and `auto` itself take turns, each of them after each other. Of
-several rounds, each with new ranks, this shows what was picked and how often; the median time of
-this algorithm over that of the fastest, the same of `auto` with all that choosing costs, both as
-the mean over the rounds with its interval; and how fast a rank reads what its neighbour has just
+of the timetable, all algorithms take turns, and then `auto` and the one that it picks. Of several
+rounds, each with new ranks, this shows what was picked and how often; the median time of this
+algorithm over that of the fastest, the same of `auto` with all that choosing costs, both as the
+mean over the rounds with its interval; and how fast a rank reads what its neighbour has just
 written. A virtual machine's cores move, so that this changes within seconds, and with it the
 order of the algorithms.
 On simulated ranks times are exact: those of one call that all ranks begin together. The formulas
@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -55,11 +56,12 @@ MACHINE = Machine(reduce_bandwidth=10e9)
 @dataclass(frozen=True, eq=False)
 class Round:
     """One start of ranks: seconds of learning, microseconds of `crossing` before and after
-    learning and at the end; for each size the choice, and the slowest rank's times by name."""
+    learning and at the end; for each size the choice, and the slowest rank's times by name: of
+    all algorithms in turns, and of the choice and `auto` in turns."""
 
     learning: float
     crossings: tuple[float, float, float]
-    rows: list[tuple[str, dict[str, Any]]]
+    rows: list[tuple[str, dict[str, Any], dict[str, Any]]]
 
 
 def measure(comm: Comm, repetitions: int) -> Round:
@@ -75,9 +77,10 @@ def measure(comm: Comm, repetitions: int) -> Round:
     for nbytes in SIZES:
         x = zeros(nbytes)
         ways = {name: partial(registry.get(name).allreduce, comm, x) for name in ANYWHERE}
-        ways["auto"] = partial(auto.allreduce, comm, x, model=model)
         choice = auto.choose(comm.size, nbytes, model, model.algorithms).algorithm
-        rows.append((choice, slowest_in_turns(comm, ways, repetitions)))
+        pair = {choice: ways[choice], "auto": partial(auto.allreduce, comm, x, model=model)}
+        row = (slowest_in_turns(comm, each, repetitions) for each in (ways, pair))
+        rows.append((choice, *row))
     return Round(learning, (before, between, crossing(comm, memory)), rows)
 
 
@@ -104,17 +107,20 @@ def on_real_ranks(ranks: int, repetitions: int, rounds: int) -> str:
         done.append(run.results[0])
     lines = [f"{ranks} real ranks; the timetable took {max(one.learning for one in done):.1f} s",
              f"{'bytes':>10}  {'picked / fastest':<24}{'auto / fastest':<24}"
-             f"{'picked':<32}fastest"]  # fmt: skip
+             f"{'picked':<48}fastest"]  # fmt: skip
     for place, nbytes in enumerate(SIZES):
-        rows = [one.rows[place] for one in done]
-        best = [fastest(times) for _, times in rows]
-        picked, whole = (
-            regret([(times[way], times[first])
-                    for (_, times), way, first in zip(rows, ways, best, strict=True)])
-            for ways in ([choice for choice, _ in rows], ["auto"] * rounds)
-        )  # fmt: skip
-        lines.append(f"{nbytes:>10}  {picked:<24}{whole:<24}"
-                     f"{counted([choice for choice, _ in rows]):<32}{counted(best)}")  # fmt: skip
+        choices, all_times, pairs = zip(*(one.rows[place] for one in done), strict=True)
+        best = [fastest(times) for times in all_times]
+        picked = [
+            [np.stack([times[choice], times[first]])]
+            for times, choice, first in zip(all_times, choices, best, strict=True)
+        ]
+        whole = [
+            [*ratio, np.stack([pair["auto"], pair[choice]])]
+            for ratio, pair, choice in zip(picked, pairs, choices, strict=True)
+        ]
+        lines.append(f"{nbytes:>10}  {regret(picked):<24}{regret(whole):<24}"
+                     f"{counted(choices):<48}{counted(best)}")  # fmt: skip
     lines += [
         f"{CROSSING >> 10} KiB of a neighbour, us before and after learning, and at the end:"
     ]
@@ -123,31 +129,35 @@ def on_real_ranks(ranks: int, repetitions: int, rounds: int) -> str:
 
 
 def fastest(times: dict[str, Any]) -> str:
-    """Of the algorithms, not `auto`."""
-    return min(times.keys() - {"auto"}, key=lambda name: float(np.median(times[name])))
+    """The least median."""
+    return min(times, key=lambda name: float(np.median(times[name])))
 
 
-def regret(rounds: list[tuple[np.ndarray, np.ndarray]], draws: int = 1000) -> str:
-    """The mean over rounds of a ratio of medians, and its 95% interval: rounds are drawn, and the
-    turns of each (bootstrap)."""
+def regret(rounds: list[list[np.ndarray]], draws: int = 1000) -> str:
+    """The mean over rounds of a product of ratios, each of two medians, and its 95% interval: the
+    rounds are drawn, and the turns of each (bootstrap)."""
     draw = np.random.default_rng(0)
 
-    def mean(pairs: list[np.ndarray]) -> float:
-        return float(np.mean([np.divide(*np.median(pair, axis=1)) for pair in pairs]))
+    def mean(some: list[list[np.ndarray]]) -> float:
+        return float(np.mean([
+            np.prod([np.divide(*np.median(pair, axis=1)) for pair in pairs]) for pairs in some
+        ]))  # fmt: skip
 
-    pairs = [np.stack(pair) for pair in rounds]
-    drawn = [
+    def drawn(pair: np.ndarray) -> np.ndarray:
+        return pair[:, draw.integers(0, pair.shape[1], pair.shape[1])]
+
+    means = [
         mean([
-            pairs[place][:, draw.integers(0, pairs[place].shape[1], pairs[place].shape[1])]
-            for place in draw.integers(0, len(pairs), len(pairs))
+            [drawn(pair) for pair in rounds[place]]
+            for place in draw.integers(0, len(rounds), len(rounds))
         ])
         for _ in range(draws)
     ]  # fmt: skip
-    low, high = np.quantile(drawn, (0.025, 0.975))
-    return f"{mean(pairs):.2f} ({low:.2f} to {high:.2f})"
+    low, high = np.quantile(means, (0.025, 0.975))
+    return f"{mean(rounds):.2f} ({low:.2f} to {high:.2f})"
 
 
-def counted(names: list[str]) -> str:
+def counted(names: Sequence[str]) -> str:
     """What was picked how often, unless always the same."""
     often = Counter(names).most_common()
     if len(often) == 1:

@@ -98,9 +98,8 @@ def ring(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Seconds:
 def recursive_doubling(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Seconds:
     """In step k every rank swaps its whole vector with the rank whose number differs in bit k.
 
-    Other P take two steps more, to fold into partners and to get the result back. A swap with a
-    partner that was ready before takes no latency: only as many do as the folded ranks have
-    levels, or all that end where nothing was folded. Exact without overhead, else an upper bound.
+    Other P take two steps more, to fold into partners and to get the result back. Where few fold,
+    most of them swap with ranks that are ahead. Exact without overhead, else an upper bound.
     """
     levels, folded = floor_log2(P), P - (1 << floor_log2(P))
     message, step = L + 2 * o + n * G, 2 * o + n * (G + g)

@@ -59,8 +59,7 @@ def race(
     comm: Comm, sizes: Sequence[int], algorithms: Sequence[str], repetitions: int, least: int = 1
 ) -> np.ndarray:
     """Seconds of the slowest rank, on all ranks: size, algorithm, repetition. Each is the mean of
-    calls in a row, of `least` bytes or more together, as ranks leave a barrier a message apart.
-    Simulated ranks all begin at the same time, and need no row."""
+    calls in a row, of `least` bytes or more together; simulated ranks can begin each together."""
     times = []
     for nbytes in sizes:
         x: Any = Phantom(nbytes, 4) if comm.virtual_time else zeros(nbytes)
@@ -72,7 +71,7 @@ def race(
 
 
 def begin_together(comm: Comm) -> None:
-    """Wait for all ranks; simulated ones for the next full second too, by the clock of all."""
+    """A barrier, which ranks leave a message apart; simulated ones wait for a full second, too."""
     comm.barrier()
     if comm.virtual_time:
         comm.work(seconds=1 - comm.now() % 1)
@@ -92,11 +91,9 @@ def measured(
     repetitions: int = 20,
 ) -> Points:
     """Points of real ranks: every number of ranks with every size."""
-    seconds = []
-    for ranks in counts_of_ranks:
-        given = {"sizes": tuple(sizes), "algorithms": tuple(algorithms), "strict": False}
-        times = run(race, ranks, repetitions=repetitions, trace=False, **given).results[0]
-        seconds.append(times)
+    given = {"sizes": tuple(sizes), "algorithms": tuple(algorithms), "repetitions": repetitions}
+    race_on = partial(run, race, trace=False, strict=False, **given)
+    seconds = [race_on(ranks).results[0] for ranks in counts_of_ranks]
     questions = np.array([*product(counts_of_ranks, sizes)], float)
     return Points(NAMES, questions, tuple(algorithms), np.concatenate(seconds))
 

@@ -11,15 +11,19 @@ from dataclasses import dataclass
 
 from ddl_runtime.core.arrays import Array
 from ddl_teach.training.optimizers.adam import Adam
-from ddl_teach.training.optimizers.settings import States, at
+from ddl_teach.training.optimizers.settings import Checked, Rate, States, at
 
 
 @dataclass(frozen=True)
-class AdamW(Adam):
+class AdamW(Checked):
     """Adam with weights that decay by rate x decay in each step."""
 
+    rate: Rate = 1e-3
+    betas: tuple[float, float] = (0.9, 0.999)
+    epsilon: float = 1e-8
     decay: float = 0.01
+    states = 2
 
     def __call__(self, weights: Array, gradient: Array, states: States, step: int) -> None:
         weights *= 1 - at(self.rate, step) * self.decay
-        super().__call__(weights, gradient, states, step)
+        Adam(self.rate, self.betas, self.epsilon)(weights, gradient, states, step)

@@ -10,13 +10,16 @@ Nesterov, "A method for solving the convex programming problem with convergence 
 from dataclasses import dataclass
 
 from ddl_runtime.core.arrays import Array
-from ddl_teach.training.optimizers.momentum import Momentum
-from ddl_teach.training.optimizers.settings import States, at
+from ddl_teach.training.optimizers.settings import Checked, Rate, States, at
 
 
 @dataclass(frozen=True)
-class Nesterov(Momentum):
+class Nesterov(Checked):
     """Momentum that looks ahead."""
+
+    rate: Rate = 0.1
+    momentum: float = 0.9
+    states = 1
 
     def __call__(self, weights: Array, gradient: Array, states: States, step: int) -> None:
         (moment,) = states
