@@ -87,8 +87,8 @@ GOALS = (
         "The chosen algorithm over the fastest of ours, the same of `auto` with all that choosing "
         "costs, and the seconds that learning takes.",
         ["automatic"], cases.choices,
-        "a time between two sizes that were tried is taken from the line through both. Beyond "
-        "the last size its order stays.",
+        "the cores of a virtual machine. One reads what another has written fast in some seconds, "
+        "and slowly in others, and near ties between algorithms turn with it.",
         lost="to choose by messages alone: formulas know nothing of Python's calls.",
     ),
     Goal(

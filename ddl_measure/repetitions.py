@@ -1,11 +1,12 @@
 """Several ways of doing one thing, measured side by side, by one process or by many ranks.
 
-A machine is never twice the same: its clock rate, its caches, its other users change from minute
-to minute. Contestants that take turns share each disturbance, and a rotating order gives none of
-them the warm seat; then the *ratio* of two medians means something even where the times do not. A
-parallel step is over when its last rank has ended it; which rank is last changes from one
-repetition to the next, so the largest is taken in each of them, and only then a median (Hoefler
-and Belli 2015, rule 10). Ranks must have begun together: a barrier goes before each repetition.
+A machine is never twice the same: its clock rate, caches and other users change from minute to
+minute. Contestants that take turns share each disturbance, and an order that rotates both ways
+gives none of them the warm seat; then the *ratio* of two medians means something even where the
+times do not. A parallel step is over when its last rank has ended it; which rank is last changes
+from one repetition to the next, so the largest is taken in each of them, and only then a median
+(Hoefler and Belli 2015, rule 10). Ranks must have begun together: a barrier goes before each
+repetition.
 What to look at: run the same function under two names, and see how far the ratio is from one.
 """
 
@@ -44,8 +45,8 @@ def side_by_side(
         contestants[name]()
     seconds = {name: np.empty(repetitions) for name in names}
     for turn in range(repetitions):
-        first = turn % max(1, len(names))
-        for name in names[first:] + names[:first]:
+        for seat in range(len(names)):
+            name = names[(turn + seat * (-1) ** turn) % len(names)]
             before()
             begun = clock()
             contestants[name]()

@@ -20,7 +20,7 @@ import numpy as np
 from ddl_runtime.core.arrays import Array, Operation, describe
 from ddl_runtime.pictures.words import time_text
 from ddl_teach.collectives import registry, tree
-from ddl_teach.comm import Comm, collective
+from ddl_teach.comm import Comm
 from ddl_teach.theory.collectives import ALGORITHMS, formula
 from ddl_teach.theory.machine import Link
 
@@ -60,31 +60,31 @@ class ChosenAlgorithm:
         return "\n".join((self.explanation, *rows))
 
 
-@collective
 def allreduce(comm: Comm, x: Array, op: Operation = "sum", *, model: Model | None = None) -> None:
     """Combine the `x` of all ranks, in place, by the algorithm that should be the fastest.
 
     Each rank may have measured its own `model`, so rank 0 chooses by its model and sends the
     choice; unless all know it to be the same (`Model`).
     """
-    nbytes = describe(x)[0]
-    if model is None or hasattr(model, "algorithms"):
-        _of_all(comm.size, nbytes, model or LatencyBandwidth())(comm, x, op)
-        return
-    chosen = np.zeros(1, np.uint8)
-    if comm.rank == 0:
-        chosen[0] = PREDICTABLE.index(choose(comm.size, nbytes, model).algorithm)
-    tree.broadcast(comm, chosen)
-    registry.get(PREDICTABLE[chosen[0]]).allreduce(comm, x, op)
+    nbytes = x.nbytes if hasattr(x, "nbytes") else describe(x)[0]  # which refuses it
+    with comm.collective("auto.allreduce", nbytes, op):
+        if model is None or hasattr(model, "algorithms"):
+            _of_all(comm.size, nbytes, model)(comm, x, op)
+            return
+        chosen = np.zeros(1, np.uint8)
+        if comm.rank == 0:
+            chosen[0] = PREDICTABLE.index(choose(comm.size, nbytes, model).algorithm)
+        tree.broadcast(comm, chosen)
+        registry.get(PREDICTABLE[chosen[0]]).allreduce(comm, x, op)
 
 
 @lru_cache(1024)
-def _of_all(ranks: int, nbytes: int, model: Model) -> Callable[[Comm, Array, Operation], None]:
+def _of_all(ranks: int, nbytes: int, model: Model | None) -> Callable[..., None]:
     """What a model chooses that is the same on all ranks; it is asked once for each size."""
     known = getattr(model, "algorithms", PREDICTABLE)
-    function = registry.get(choose(ranks, nbytes, model, known).algorithm).allreduce
-    inside: Callable[[Comm, Array, Operation], None] = unwrap(function)  # already a collective
-    return inside
+    choice = choose(ranks, nbytes, model or LatencyBandwidth(), known)
+    inside: Callable[..., None] = unwrap(registry.get(choice.algorithm).allreduce)
+    return inside  # `allreduce` is a collective already
 
 
 def choose(

@@ -98,10 +98,15 @@ def ring(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Seconds:
 def recursive_doubling(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Seconds:
     """In step k every rank swaps its whole vector with the rank whose number differs in bit k.
 
-    Exact for powers of two. Other P take two steps more, to fold into partners and to get the
-    result back: exact if P is more than 3/2 of the power of two below; else an upper bound.
+    Other P take two steps more, to fold into partners and to get the result back. Where few fold,
+    most of them swap with ranks that are ahead. Exact without overhead, else an upper bound.
     """
-    return floor_log2(P) * (L + 2 * o + n * G + n * g) + _fold(P, n, L, G, g, o)
+    levels, folded = floor_log2(P), P - (1 << floor_log2(P))
+    message, step = L + 2 * o + n * G, 2 * o + n * (G + g)
+    if not folded:
+        return levels * (L + step)
+    late = larger(ceil_log2(folded) * L + message, levels * L)
+    return message + n * g + levels * step + late
 
 
 @formula_of
@@ -114,12 +119,7 @@ def rabenseifner(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Se
     """
     Q = 1 << floor_log2(P)
     swaps = 2 * floor_log2(P) * (L + 2 * o) + (Q - 1) / Q * n * (2 * G + g)
-    return swaps + _fold(P, n, L, G, g, o)
-
-
-def _fold(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Seconds:
-    """What ranks beyond a power of two add: one step to fold in, one to get the result back."""
-    return 0.0 if 2 ** floor_log2(P) == P else 2 * (L + 2 * o + n * G) + n * g
+    return swaps + (Q < P) * (2 * (L + 2 * o + n * G) + n * g)
 
 
 def double_binary_tree(ranks: int, nbytes: Bytes, link: Link, chunks: int = 1) -> Seconds:

@@ -6,19 +6,21 @@ lines cross at one size,
 
     n* = (start_A - start_B) / (slope_B - slope_A),
 
-and the winner over all sizes is the lower envelope of the lines. Only `linear` with an overhead
-has a bend, at n = overhead / (G - g). From there on the root's port, not its processor, sets the
-pace. Thakur, Rabenseifner & Gropp (2005) choose MPICH's algorithms this way. What to look at: how
-the crossing sizes grow with the number of ranks.
+and the winner over all sizes is the lower envelope of the lines. `linear` with an overhead has a
+bend, at n = overhead / (G - g): from there on the root's port, not its processor, sets the pace.
+So has recursive doubling, where few ranks fold. Thakur, Rabenseifner & Gropp (2005) choose MPICH's
+algorithms this way. What to look at: how the crossing sizes grow with the number of ranks.
 """
 
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
 from ddl_teach.theory.collectives import ALGORITHMS, formula
+from ddl_teach.theory.inputs import ceil_log2, floor_log2
 from ddl_teach.theory.machine import Link
 
 Time = Callable[[float], float]  # of a size
@@ -36,8 +38,7 @@ class Crossover:
 
 def crossovers(first: str, second: str, ranks: int, link: Link) -> tuple[Crossover, ...]:
     """All sizes at which the faster of two algorithms becomes the slower, ascending: at most one
-    unless `linear` bends.
-    """
+    between two bends."""
     pair = formula(first), formula(second)
 
     def lead(nbytes: float, link: Link = link) -> float:
@@ -45,11 +46,14 @@ def crossovers(first: str, second: str, ranks: int, link: Link) -> tuple[Crossov
         first, other = (float(time(ranks, nbytes, link)) for time in pair)
         return 0.0 if math.isclose(first, other, rel_tol=ROUNDING) else first - other
 
-    corners = [0.0]
+    corners, levels = [0.0], floor_log2(ranks)
     if link.overhead > 0 and link.per_byte > link.per_byte_reduced:
         corners.append(link.overhead / (link.per_byte - link.per_byte_reduced))
+    late = (levels - ceil_log2(ranks - 2**levels) - 1) * link.latency - 2 * link.overhead
+    if late > 0 < link.per_byte:
+        corners.append(late / link.per_byte)
     crossings = []
-    for begin, end in zip(corners, [*corners[1:], math.inf], strict=True):
+    for begin, end in pairwise([*sorted(corners), math.inf]):
         if end < math.inf:
             slope = (lead(end) - lead(begin)) / (end - begin)
         else:  # without latency and overhead a time is its slope, free of cancellation
@@ -63,8 +67,7 @@ def crossovers(first: str, second: str, ranks: int, link: Link) -> tuple[Crossov
 
 def crossing(first: Time, second: Time, smallest: float, largest: float) -> float:
     """A size between the two at which two times are equal, for any continuous functions of size:
-    by bisection on a logarithmic scale.
-    """
+    by bisection on a logarithmic scale."""
     if not 0 < smallest < largest < math.inf:
         raise ValueError(f"{smallest=} and {largest=}: 0 < smallest < largest must be true")
     low, high = smallest, largest

@@ -47,9 +47,7 @@ class Computing(DispatchMode):  # type: ignore[misc]
         super().__exit__(*error)
         streams.guard(False)
 
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-    ) -> Any:  # fmt: skip
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         if internals.cut_over_ranks(types):
             return NotImplemented  # it comes again with this rank's own part

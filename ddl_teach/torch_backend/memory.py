@@ -60,9 +60,7 @@ class TensorMemory(DispatchMode):  # type: ignore[misc]
         internals.tell_of_resizes(self._comm, None)
         self._comm.attributes[TensorMemory] = self._outside
 
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-    ) -> Any:  # fmt: skip
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         if internals.cut_over_ranks(types):
             return NotImplemented  # it comes again with this rank's own part

@@ -50,6 +50,18 @@ def test_the_best_of_ours_is_the_one_with_the_least_median():
     assert goal_cases.best(side, ["slow", "fast", "absent"]).median == 2
 
 
+def test_a_chooser_meets_its_goal_only_if_it_does_so_at_every_size():
+    sizes = [goal_cases.ratios(row)[0] for row in (
+        "   3072  1.02 (1.00 to 1.20)  1.03 (1.01 to 1.04)  tree 5, ring 2",
+        "  12288  1.04 (1.03 to 1.04)  1.09 (1.06 to 1.12)  tree",
+    )]  # fmt: skip
+    assert goal_cases.largest(sizes) == Measured(1.04, 1.03, 1.20)
+    assert Case("picked", goal_cases.largest(sizes), 1.05).verdict == "open"
+    assert goal_cases.ratios("   3072   tree   1.02   1.03   99%") == [
+        Measured(1.02, 1.02, 1.02), Measured(1.03, 1.03, 1.03),
+    ]  # fmt: skip
+
+
 def test_unit_08_says_from_where_on_overlapping_pays():
     [milliseconds] = goal_cases.numbers(
         goal_cases.line("data_parallel.txt", "overlapped buckets are faster from")

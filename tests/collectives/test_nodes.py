@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,9 +12,12 @@ from grounds import algorithms, on_all_counts
 
 from ddl_measure.experiments.choosing import allreduces
 from ddl_runtime.core.communicator import BACKGROUND_SLOTS
-from ddl_runtime.topologies.point_to_point import TwoLevel, Uniform
+from ddl_runtime.topologies.point_to_point import Machine, TwoLevel, Uniform
 from ddl_teach import Phantom, simulate
 from ddl_teach.collectives import auto, background, hierarchical, leaders, registry
+from ddl_teach.comm import RankFailed
+from ddl_teach.theory.collectives import formula
+from ddl_teach.theory.machine import Link
 
 INSIDE, BETWEEN = Uniform(1e-7, 4e10), Uniform(3e-6, 1e10)
 
@@ -290,6 +294,24 @@ def test_a_timetable_is_the_same_on_all_ranks_and_none_asks_another(ground, rank
     results = ground.run(by_its_own_timetable, ranks).results
     assert all(right for _, right in results)
     assert all(chosen == results[0][0] for chosen, _ in results)
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4, 5, 8])
+@pytest.mark.parametrize("nbytes", [15 * 2**7, 15 * 2**16])
+@pytest.mark.parametrize("name", ["recursive_doubling", "rabenseifner", "ring"])
+def test_a_simulated_timetable_has_the_times_of_the_formulas(ranks, nbytes, name):
+    """Whatever the ranks did before: they all begin together."""
+    link = Link(5e-5, 1e-8, 1e-10)
+    run = partial(simulate, network=link.network, machine=Machine(reduce_bandwidth=1e10))
+    table = run(allreduces.timetable, ranks, sizes=(nbytes,)).results[0]
+    expected = formula(name)(ranks, nbytes, link)
+    assert table.predict(name, ranks, nbytes) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("x", [[1.0], "text"], ids=str)
+def test_auto_refuses_what_no_algorithm_takes(x):
+    with pytest.raises(RankFailed, match=f"a {type(x).__name__} cannot travel"):
+        simulate(auto.allreduce, 2, x=x)
 
 
 def test_a_timetable_predicts_along_the_line_between_two_sizes():

@@ -1,5 +1,8 @@
 """Contestants take turns."""
 
+from functools import partial
+from itertools import pairwise
+
 import pytest
 
 from ddl_measure.repetitions import side_by_side
@@ -17,6 +20,16 @@ def test_everybody_is_first_as_often(count):
     assert sorted(turn[0] for turn in turns) == sorted(names * 3)
     assert {name: len(times) for name, times in seconds.items()} == dict.fromkeys(names, 3 * count)
     assert all((times >= 0).all() for times in seconds.values())
+
+
+def test_none_always_follows_the_same():
+    calls = []
+    ways = {name: partial(calls.append, name) for name in "abcde"}
+    side_by_side(ways, repetitions=10, warm_up=0)
+    turns = [calls[at : at + 5] for at in range(0, 50, 5)]
+    before = {pair for turn in turns for pair in pairwise(turn)}
+    circle = [*pairwise("abcdea")]
+    assert before == {*circle, *((later, earlier) for earlier, later in circle)}
 
 
 def test_without_repetitions_there_is_no_median():

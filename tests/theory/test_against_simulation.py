@@ -46,12 +46,12 @@ def largest_power(ranks):
     return 2 ** (ranks.bit_length() - 1)
 
 
-def exact(name, ranks):
+def exact(name, ranks, overhead=0.0):
     """Where the docstrings claim that a formula is exact for sizes that divide."""
     power = largest_power(ranks)
     return {
         "tree": ranks == power,
-        "recursive_doubling": ranks == power or 2 * ranks > 3 * power,
+        "recursive_doubling": ranks == power or 2 * ranks > 3 * power or not overhead,
     }.get(name, True)
 
 
@@ -72,12 +72,12 @@ def test_allreduce(name, costs, block, ranks):
     file = registry.get(name)
     time = simulated(lambda comm: file.allreduce(comm, vector), ranks, **costs)
     expected = predicted(formula(name), ranks, nbytes, costs)
-    if exact(name, ranks):
+    if exact(name, ranks, costs["overhead"]):
         assert same(time, expected)
     else:
         fewer = predicted(formula(name), largest_power(ranks), nbytes, costs)
         assert fewer <= time * (1 + 1e-12)
-        assert time < expected
+        assert time < expected or (name != "tree" and same(time, expected))
 
 
 @pytest.mark.parametrize("name", FILES)

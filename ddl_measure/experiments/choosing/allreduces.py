@@ -59,17 +59,25 @@ def race(
     comm: Comm, sizes: Sequence[int], algorithms: Sequence[str], repetitions: int, least: int = 1
 ) -> np.ndarray:
     """Seconds of the slowest rank, on all ranks: size, algorithm, repetition. Each is the mean of
-    calls in a row, of `least` bytes or more together: ranks leave a barrier a message apart."""
+    calls in a row, of `least` bytes or more together; simulated ranks can begin each together."""
     times = []
     for nbytes in sizes:
-        x, row = zeros(nbytes), range(-(-least // nbytes))
+        x: Any = Phantom(nbytes, 4) if comm.virtual_time else zeros(nbytes)
+        row = range(1 if comm.virtual_time else -(-least // nbytes))
         ways = {name: partial(_in_a_row, comm, x, name, row) for name in algorithms}
-        seconds = slowest_in_turns(comm, ways, repetitions)
+        seconds = slowest_in_turns(comm, ways, repetitions, partial(begin_together, comm))
         times.append(np.array([*seconds.values()]) / len(row))
     return np.array(times)
 
 
-def _in_a_row(comm: Comm, x: np.ndarray, name: str, row: range) -> None:
+def begin_together(comm: Comm) -> None:
+    """A barrier, which ranks leave a message apart; simulated ones wait for a full second, too."""
+    comm.barrier()
+    if comm.virtual_time:
+        comm.work(seconds=1 - comm.now() % 1)
+
+
+def _in_a_row(comm: Comm, x: Any, name: str, row: range) -> None:
     for _ in row:
         registry.get(name).allreduce(comm, x)
 
@@ -83,11 +91,9 @@ def measured(
     repetitions: int = 20,
 ) -> Points:
     """Points of real ranks: every number of ranks with every size."""
-    seconds = []
-    for ranks in counts_of_ranks:
-        given = {"sizes": tuple(sizes), "algorithms": tuple(algorithms), "strict": False}
-        times = run(race, ranks, repetitions=repetitions, trace=False, **given).results[0]
-        seconds.append(times)
+    given = {"sizes": tuple(sizes), "algorithms": tuple(algorithms), "repetitions": repetitions}
+    race_on = partial(run, race, trace=False, strict=False, **given)
+    seconds = [race_on(ranks).results[0] for ranks in counts_of_ranks]
     questions = np.array([*product(counts_of_ranks, sizes)], float)
     return Points(NAMES, questions, tuple(algorithms), np.concatenate(seconds))
 
@@ -101,21 +107,14 @@ def simulated(
     machine: Machine = Machine(),
 ) -> Points:
     """Points measured on simulated ranks, one repetition of each, as simulated times are exact."""
-
-    def seconds(name: str, network: TwoLevel, ranks: int, nbytes: int) -> float:
-        def program(comm: Comm) -> None:
-            registry.get(name).allreduce(comm, Phantom(nbytes, 4))
-
-        return simulate(program, ranks, network=network, machine=machine, trace=False).time
-
-    questions, times = [], []
+    questions, seconds = [], []
     for network in networks:
-        fabric = network.fabric()
-        for ranks, nbytes in product(counts_of_ranks, sizes):
-            questions.append((ranks, nbytes, *network))
-            times.append([[seconds(name, fabric, ranks, nbytes)] for name in algorithms])
+        run = partial(simulate, network=network.fabric(), machine=machine)
+        points = measured(run, counts_of_ranks, sizes, algorithms=algorithms, repetitions=1)
+        questions += [(*question, *network) for question in points.questions]
+        seconds.append(points.seconds)
     names = (*NAMES, *NetworkShape.__match_args__)
-    return Points(names, np.array(questions, float), tuple(algorithms), np.array(times))
+    return Points(names, np.array(questions, float), tuple(algorithms), np.concatenate(seconds))
 
 
 @dataclass(frozen=True, eq=False)
