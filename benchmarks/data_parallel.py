@@ -59,10 +59,12 @@ WORKLOADS: dict[str, tuple[Callable[[], nn.Module], bool, int, str]] = {
 }  # fmt: skip
 
 
-def contestants(comm: Comm, make: Callable[[], nn.Module], bucket: float) -> dict[str, Rung]:
+def contestants(
+    comm: Comm, make: Callable[[], nn.Module], samples: int, bucket: float
+) -> dict[str, Rung]:
     """By name: a network and its backward pass."""
     ways = {FLOOR: (make(), lambda error: error.backward())}
-    ways |= rungs(comm, make, bucket)
+    ways |= rungs(comm, make, samples, bucket)
     for name, view in ((TORCHS, False), ("the same, gradients as views", True)):
         torchs = nn.parallel.DistributedDataParallel(make(), gradient_as_bucket_view=view)
         ways[name] = torchs, lambda error: error.backward()
@@ -80,7 +82,7 @@ def measure(
     make, flat, samples, _ = WORKLOADS[workload]
     inputs, answers = digits(flat)
     own = slice(comm.rank * samples, (comm.rank + 1) * samples)
-    ways = contestants(comm, make, bucket)
+    ways = contestants(comm, make, samples, bucket)
     steps = {name: step_of(*way, (inputs[own], answers[own])) for name, way in ways.items()}
     times = side_by_side(steps, repetitions=repetitions, warm_up=3, before=comm.native.barrier)
     _check_weights(comm, {name: network for name, (network, _) in ways.items()})

@@ -6,6 +6,8 @@ overlapped buckets       some, during it, by a ring in the background
 overlapped native        the same with the MPI library's all-reduce
 overlapped in memory     the same in memory that all ranks of a node see (not for a network on
                          a device: that memory is the host's)
+sufficient factors       of linear layers the factors of the gradients, gathered after it
+shared weights           these factors in such memory, where each rank updates its part of weights
 
 Each rung has a copy of the network and a backward pass that ends with averaged gradients. What to
 look at: where every core computes, messages in the background take what they save in waiting.
@@ -23,6 +25,8 @@ from ddl_teach.networks.data_parallel.averaging import average_gradients
 from ddl_teach.networks.data_parallel.buckets import average_buckets, fill
 from ddl_teach.networks.data_parallel.overlapped import BUCKET, Overlapped, in_background
 from ddl_teach.networks.data_parallel.shared_buckets import fill_shared, in_shared_memory
+from ddl_teach.networks.data_parallel.shared_weights import SharedWeights
+from ddl_teach.networks.data_parallel.sufficient_factors import SufficientFactors
 from ddl_teach.networks.data_parallel.train_replicas import Backward
 from ddl_teach.networks.models.descent import Descent
 from ddl_teach.networks.models.loss import Batch, mean_loss
@@ -30,9 +34,11 @@ from ddl_teach.networks.models.loss import Batch, mean_loss
 Rung = tuple[nn.Module, Backward]
 
 
-def rungs(comm: Comm, make: Callable[[], nn.Module], nbytes: float = BUCKET) -> dict[str, Rung]:
-    """For each rung, by its name: a network that `make` has made, and its backward pass. All ranks
-    must call it."""
+def rungs(
+    comm: Comm, make: Callable[[], nn.Module], rows: int, nbytes: float = BUCKET
+) -> dict[str, Rung]:
+    """For each rung, by its name: a network that `make` has made, and its backward pass, for at
+    most `rows` samples on each rank. All ranks must call it."""
     native, shared = in_background("native"), partial(fill_shared, comm, nbytes=nbytes)
     ways: dict[str, Callable[[list[nn.Parameter]], Backward]] = {
         "per parameter": lambda own: _after(
@@ -47,10 +53,18 @@ def rungs(comm: Comm, make: Callable[[], nn.Module], nbytes: float = BUCKET) -> 
             Overlapped(comm, shared(own), in_shared_memory).backward
         ),
     }
+    factored = make()
+    on_host = next(factored.parameters()).device.type == "cpu"
+    if not on_host:
+        del ways["overlapped in memory"]
     networks = {name: make() for name in ways}
-    if next(networks["per parameter"].parameters()).device.type != "cpu":
-        del networks["overlapped in memory"]
-    return {name: (own, ways[name](list(own.parameters()))) for name, own in networks.items()}
+    made = {name: (own, ways[name](list(own.parameters()))) for name, own in networks.items()}
+    factors = SufficientFactors(comm, factored, rows, ways["one bucket"])
+    made["sufficient factors"] = factored, factors.backward
+    if on_host:
+        whole = SharedWeights(comm, make(), rows, ways["overlapped in memory"])
+        made["shared weights"] = whole, whole.backward
+    return made
 
 
 def step_of(
