@@ -61,16 +61,6 @@ def bytes_sent(elements: Sequence[int], ranks: int, rank: int, itemsize: int) ->
     return sum(ring_bytes.allreduce(size, ranks, rank, itemsize) for size in elements)
 
 
-def factors_are_fewer(rows: int, outputs: int, inputs: int, ranks: int) -> bool:
-    """Whether the factors of a linear layer's gradient are fewer numbers to send than the gradient
-    itself: (P-1) K (M + N) < 2 (P-1)/P M N, with K rows on each rank (Zhang et al. 2017).
-
-    >>> [factors_are_fewer(rows, 1024, 1024, ranks=4) for rows in (255, 256)]
-    [True, False]
-    """
-    return ranks * rows * (inputs + outputs) < 2 * inputs * outputs
-
-
 def bucket_ends(ready: Sequence[float], seconds: Sequence[float]) -> list[float]:
     """When each all-reduce is over: max(bucket is full, end of the one before) + its own time.
 

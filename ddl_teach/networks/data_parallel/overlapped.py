@@ -20,14 +20,13 @@ from ddl_teach.collectives.background import allreduce
 from ddl_teach.comm import Comm, Request
 from ddl_teach.networks.data_parallel.averaging import AllReduce
 from ddl_teach.networks.data_parallel.buckets import Bucket
-from ddl_teach.networks.data_parallel.shared_buckets import SharedBucket
 from ddl_teach.networks.weak_hooks import weakly
 
 BUCKET = 1 << 20  # bytes
 
 
-Begin = Callable[[Comm, Any], Request]
-"""Begins the all-reduce of a bucket; what it returns is waited for when the pass is over."""
+Begin = Callable[[Comm, Any], Request | None]
+"""Begins the all-reduce of a bucket; a request is waited for when the pass is over."""
 
 
 def in_background(algorithm: str | AllReduce = "ring") -> Begin:
@@ -45,11 +44,11 @@ class Overlapped:
     once, with the last piece. `close` takes the hooks away."""
 
     def __init__(
-        self, comm: Comm, buckets: Sequence[Bucket | SharedBucket], begin: Begin = in_background()
+        self, comm: Comm, buckets: Sequence[Bucket], begin: Begin = in_background()
     ) -> None:
         self._comm, self._buckets, self._begin = comm, buckets, begin
         self._missing: list[set[int]] = []  # of each bucket, while a pass goes on
-        self._requests: list[Request] = []
+        self._requests: list[Request | None] = []
         arrived = weakly(self._arrived)
         self._hooks = [
             parameter.register_post_accumulate_grad_hook(partial(arrived, number, index))
@@ -86,7 +85,7 @@ class Overlapped:
                     self._arrived(number, index)
         finally:
             self.give_up()
-        for request in self._requests:
+        for request in filter(None, self._requests):
             request.wait()
         for bucket in self._buckets if self._requests else []:
             bucket.forget_missing()

@@ -8,52 +8,45 @@ al., "MPI + MPI", 2013; Rajbhandari et al., "ZeRO", 2020, whose stage 1 has such
 What to look at: a step can take less time than one without averages. The ledger holds no bytes.
 """
 
-from collections.abc import Sequence
 from itertools import accumulate
 
 from torch import Tensor, nn
 
 from ddl_runtime.core.arrays import as_elements
-from ddl_runtime.core.window import SharedMemory
 from ddl_teach.comm import Comm
-from ddl_teach.networks.data_parallel.shared_buckets import LINE
-from ddl_teach.networks.data_parallel.sufficient_factors import (
-    Factors,
-    Rest,
-    factored,
-    keep_factors,
-    others,
-    rooms,
-)
+from ddl_teach.networks.data_parallel.sufficient_factors import Rest, SufficientFactors
 from ddl_teach.networks.shares import own_slice
+
+LINE = 64  # bytes: what different ranks write shares no cache line
 
 
 class SharedWeights(nn.Module):
     """A network whose `parameters` are those that this rank updates, each number by itself. Ranks
-    meet in `backward`, and in the first call or look at `module` after it."""
+    meet in `backward`, and in the first call, or look at `module`, after it."""
 
     def __init__(self, comm: Comm, network: nn.Module, rows: int, rest: Rest) -> None:
         super().__init__()
-        layers = factored(network, rows, comm.size)
-        tensors: list[Tensor] = []
+        self._comm, self._network = comm, (network,)  # in a tuple its parameters are not listed
+        self._factors = SufficientFactors(comm, network, rows, rest)
+        layers = self._factors.layers
+        tensors = [t for layer in layers for t in (layer.weight, layer.bias, layer.x, layer.dy)]
+        ends = [0, *accumulate(-(-tensor.nbytes // LINE) * LINE for tensor in tensors)]
+        self._memory = comm.shared_memory(ends[-1])
+        for start, tensor in zip(ends, tensors, strict=False):
+            raw = self._memory.parts[0][start : start + tensor.nbytes]
+            shared = as_elements(raw, tensor.detach()).view(tensor.shape)
+            if comm.rank == 0:
+                shared.copy_(tensor.detach())
+            tensor.data = shared
+        self._memory.fence()
+        self._owned = []
         for layer in layers:
-            tensors += [
-                layer.weight.detach(),
-                layer.bias.detach(),
-                *rooms(layer, comm.size * rows),
-            ]
-        self._memory, shared = one_copy(comm, tensors)
-        self._factors, own = [], []
-        for layer, *views in zip(layers, *(shared[kind::4] for kind in range(4)), strict=True):
-            layer.weight.data, layer.bias.data, x, dy = views
-            self._factors.append(Factors(layer, x, dy))
-            outputs = own_slice(len(dy.T), comm)
-            own += [nn.Parameter(whole.detach()[outputs]) for whole in (layer.weight, layer.bias)]
-        rest_of_it = others(network, self._factors)
-        self._rest = rest(rest_of_it)
-        self._comm, self._network = comm, (network,)  # in a tuple: its parameters are not listed
-        self._own = nn.ParameterList([*own, *rest_of_it])
-        self._updating = False
+            outputs = own_slice(len(layer.bias), comm)
+            own = [nn.Parameter(whole.detach()[outputs]) for whole in (layer.weight, layer.bias)]
+            self._owned.append((layer, outputs, own))
+        own = [parameter for *_, owned in self._owned for parameter in owned]
+        self._updated = nn.ParameterList(own + self._factors.others)
+        self._others_update = False
 
     def forward(self, x: Tensor) -> Tensor:
         scores: Tensor = self.module(x)
@@ -61,35 +54,16 @@ class SharedWeights(nn.Module):
 
     @property
     def module(self) -> nn.Module:
-        """The whole network, when all ranks have made their updates."""
-        if self._updating:
+        """The whole network, once all ranks have updated their weights."""
+        if self._others_update:
             self._memory.fence()
-            self._updating = False
+            self._others_update = False
         return self._network[0]
 
     def backward(self, error: Tensor) -> None:
-        """The backward pass; on return the `.grad` of each of `parameters` is the average."""
-        keep_factors(self._factors, self._rest, error)
-        for each in self._factors:
-            each.put(self._comm)
+        """The backward pass; on return each `.grad` of `parameters` is the average."""
+        self._factors.lay_open(error)
         self._memory.fence()
-        for each, weight, bias in zip(
-            self._factors, self._own[::2], self._own[1::2], strict=False
-        ):
-            outputs = own_slice(len(each.layer.bias), self._comm)
-            weight.grad, bias.grad = each.average(outputs, self._comm.size)
-        self._updating = True
-
-
-def one_copy(comm: Comm, tensors: Sequence[Tensor]) -> tuple[SharedMemory, list[Tensor]]:
-    """Memory that holds the tensors of rank 0, for all ranks."""
-    ends = [0, *accumulate(-(-tensor.nbytes // LINE) * LINE for tensor in tensors)]
-    memory = comm.shared_memory(ends[-1])
-    seen = []
-    for start, tensor in zip(ends, tensors, strict=False):
-        view = as_elements(memory.parts[0][start : start + tensor.nbytes], tensor)
-        seen.append(view.view(tensor.shape))
-        if comm.rank == 0:
-            seen[-1].copy_(tensor)
-    memory.fence()
-    return memory, seen
+        for layer, outputs, (weight, bias) in self._owned:
+            weight.grad, bias.grad = layer.average(outputs, self._comm.size)
+        self._others_update = True

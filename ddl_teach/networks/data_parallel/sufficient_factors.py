@@ -11,8 +11,7 @@ What to look at: factors grow with the batch, and a gradient does not.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
@@ -22,19 +21,19 @@ from ddl_teach.collectives.ring import allgather
 from ddl_teach.comm import Comm
 from ddl_teach.networks.both_ways import both
 from ddl_teach.networks.data_parallel.train_replicas import Backward
-from ddl_teach.theory.data_parallel import factors_are_fewer
 
 Rest = Callable[[list[nn.Parameter]], Backward]
-"""Makes the backward pass that averages these parameters, which have no factors."""
+"""Makes the backward pass that averages the gradients of parameters without factors."""
 
 
 class FactoredLinear(nn.Module):
-    """A linear layer with its parameters. Its backward pass keeps the factors of the weight's
-    gradient, a pair for each time that it was used, and does not multiply them."""
+    """A linear layer with its parameters, and room for `rows` rows of factors. Its backward pass
+    keeps those of this rank, a pair for each time that the layer was used."""
 
-    def __init__(self, own: nn.Linear) -> None:
+    def __init__(self, own: nn.Linear, rows: int) -> None:
         super().__init__()
         self.weight, self.bias = own.weight, own.bias
+        self.x, self.dy = (own.weight.new_empty(rows, n) for n in reversed(own.weight.shape))
         self.kept: list[tuple[Tensor, Tensor]] = []
 
     def forward(self, x: Tensor) -> Tensor:
@@ -47,28 +46,17 @@ class FactoredLinear(nn.Module):
         differentiable = x if x.requires_grad else x.detach().requires_grad_()
         return both(lambda x: linear(x, weight, bias), backwards, differentiable)
 
-
-@dataclass(frozen=True, eq=False)
-class Factors:
-    """A layer, and room for the factors of all ranks, the same number of rows for each."""
-
-    layer: FactoredLinear
-    x: Tensor
-    dy: Tensor
-
     def put(self, comm: Comm) -> None:
-        """Move what this rank's layer has kept to its rows; rows of zeros add nothing."""
+        """Move what was kept to this rank's rows; rows of zeros add nothing."""
         for index, room in enumerate((self.x, self.dy)):
             own = room.tensor_split(comm.size)[comm.rank]
-            kept = [pair[index] for pair in self.layer.kept]
+            kept = [pair[index] for pair in self.kept]
             free = len(own) - sum(map(len, kept))
             if free < 0:
                 raise ValueError(
-                    f"factors: {len(own) - free} rows on rank {comm.rank}, which has "
-                    f"room for {len(own)}: ask for more `rows`"
+                    f"{len(own) - free} rows of factors, and {len(own)} fit: set rows"
                 )
             torch.cat([*kept, own.new_zeros(free, own.shape[1])], out=own)
-        self.layer.kept.clear()
 
     def average(self, outputs: slice, ranks: int) -> tuple[Tensor, Tensor]:
         """The average gradients of these outputs' weights and biases."""
@@ -78,58 +66,45 @@ class Factors:
 
 class SufficientFactors:
     """Averages a network's gradients during the backward passes that it is asked to make; all
-    other passes only keep factors. A rank's part has at most `rows` rows in all layers."""
+    others only keep factors. Its linear layers with few rows, at most `rows` on a rank, are
+    replaced; `rest` averages the `others`."""
 
     def __init__(self, comm: Comm, network: nn.Module, rows: int, rest: Rest) -> None:
-        self._comm = comm
-        self._factors = [
-            Factors(layer, *rooms(layer, comm.size * rows))
-            for layer in factored(network, rows, comm.size)
-        ]
-        self._rest = rest(others(network, self._factors))
+        self._comm, self.layers = comm, factored(network, rows, comm.size)
+        of_layers = {p for layer in self.layers for p in layer.parameters()}
+        self.others = [p for p in network.parameters() if p not in of_layers]
+        self._rest = rest(self.others)
 
     def backward(self, error: Tensor) -> None:
         """The backward pass; on return every `.grad` is the average over the ranks."""
-        keep_factors(self._factors, self._rest, error)
-        for each in self._factors:
-            each.put(self._comm)
-            allgather(self._comm, each.x)
-            allgather(self._comm, each.dy)
-            layer = each.layer
-            layer.weight.grad, layer.bias.grad = each.average(slice(None), self._comm.size)
+        self.lay_open(error)
+        for layer in self.layers:
+            allgather(self._comm, layer.x)
+            allgather(self._comm, layer.dy)
+            layer.weight.grad, layer.bias.grad = layer.average(slice(None), self._comm.size)
+
+    def lay_open(self, error: Tensor) -> None:
+        """A backward pass that ends with this rank's factors in their rows, or with none kept."""
+        try:
+            self._rest(error)
+            for layer in self.layers:
+                layer.put(self._comm)
+        finally:
+            for layer in self.layers:
+                layer.kept.clear()
 
 
 def factored(network: nn.Module, rows: int, ranks: int) -> list[FactoredLinear]:
-    """Replace the linear layers whose factors are fewer numbers, in place; all names stay. What
-    is used under two names stays as it is."""
-    every = network.named_modules(remove_duplicate=False)
+    """Replace the linear layers whose factors are fewer numbers, in place; all names stay. A layer
+    that stands under two names, or whose weight does, is left as it is."""
+    every = list(network.named_modules(remove_duplicate=False))
     uses = Counter(p for _, module in every for p in module.parameters(recurse=False))
     made = []
-    for name, child in list(network.named_modules()):
-        if name and type(child) is nn.Linear and child.bias is not None:
-            alone = all(p.requires_grad and uses[p] == 1 for p in child.parameters())
-            if alone and factors_are_fewer(rows, *child.weight.shape, ranks):
-                made.append(FactoredLinear(child))
+    for name, layer in every:
+        if name and type(layer) is nn.Linear and layer.bias is not None:
+            outputs, inputs = layer.weight.shape
+            fewer = ranks * rows * (inputs + outputs) < 2 * inputs * outputs
+            if fewer and all(p.requires_grad and uses[p] == 1 for p in layer.parameters()):
+                made.append(FactoredLinear(layer, ranks * rows))
                 network.set_submodule(name, made[-1])
     return made
-
-
-def rooms(layer: FactoredLinear, rows: int) -> list[Tensor]:
-    """Room for this many rows of both factors."""
-    return [layer.weight.new_empty(rows, size) for size in reversed(layer.weight.shape)]
-
-
-def others(network: nn.Module, factors: Iterable[Factors]) -> list[nn.Parameter]:
-    """The parameters without factors."""
-    with_factors = {p for each in factors for p in each.layer.parameters()}
-    return [p for p in network.parameters() if p not in with_factors]
-
-
-def keep_factors(factors: Iterable[Factors], rest: Backward, error: Tensor) -> None:
-    """A backward pass; after an error in it nothing is kept."""
-    try:
-        rest(error)
-    except BaseException:
-        for each in factors:
-            each.layer.kept.clear()
-        raise
