@@ -73,8 +73,7 @@ def texts(where, rows=8):
 
 def ladder(comm, where):
     made = rungs(comm, lambda: mlp((64, 24, 10)).to(where), -(-ROWS // comm.size), 1000)
-    for name in ("overlapped in memory", "shared weights"):
-        made.pop(name, None)  # a device has none
+    made.pop("shared weights", None)  # a device has none
     if not hasattr(comm, "native"):
         del made["overlapped native"]  # simulated ranks have no library
     ended = {}

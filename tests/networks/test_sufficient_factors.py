@@ -1,7 +1,5 @@
 """Factors in place of gradients: one process's weights on any number of ranks, and their bytes."""
 
-from functools import partial
-
 import pytest
 import torch
 from torch import nn
@@ -9,7 +7,6 @@ from torch import nn
 from ddl_runtime.topologies.point_to_point import TwoLevel
 from ddl_teach import simulate
 from ddl_teach.networks import twin
-from ddl_teach.networks.data_parallel.buckets import average_buckets, fill
 from ddl_teach.networks.data_parallel.shared_weights import SharedWeights
 from ddl_teach.networks.data_parallel.sufficient_factors import (
     FactoredLinear,
@@ -46,24 +43,11 @@ def data(name, dtype):
     return made
 
 
-def rest(comm, parameters):
-    """One bucket for all others."""
-    buckets = fill(parameters, float("inf"))
-
-    def backward(error):
-        error.backward()
-        average_buckets(comm, buckets)
-
-    return backward
-
-
-def ended(comm, name, dtype, pieces, in_memory, averaged=True):
+def ended(comm, name, dtype, pieces, in_memory):
     """The whole network's parameters after training, the losses, and the bytes that were sent."""
     network = NETWORKS[name]().to(dtype)
     rows = ROWS[comm.size] * (4 if name == "gpt" else 1)
-    others = partial(rest, comm) if averaged else lambda own: lambda error: error.backward()
-    make = SharedWeights if in_memory else SufficientFactors
-    way = make(comm, network, rows, others)
+    way = (SharedWeights if in_memory else SufficientFactors)(comm, network, rows)
     before = comm.ledger.bytes_sent
     model = way if in_memory else network
     losses = train(comm, model, data(name, dtype), way.backward, pieces=pieces).losses
@@ -112,12 +96,17 @@ def test_factors_train_as_one_process_on_real_ranks(real, ranks, in_memory):
     check(real(ended, ranks, **given), "mlp", torch.float64, in_memory)
 
 
-@pytest.mark.parametrize("in_memory", [False, True])
-def test_without_the_others_average_it_is_another_training(in_memory):
-    given = {"name": "mlp", "dtype": torch.float64, "pieces": 1, "in_memory": in_memory}
-    run = simulate(ended, 2, network=ONE_NODE, threads=True, averaged=False, **given)
+def own_part_only(comm):
+    """Where a rank ends that trains on its part alone."""
+    network = NETWORKS["mlp"]().double()
+    train(comm, network, data("mlp", torch.float64), lambda error: error.backward())
+    return copies(network.named_parameters())
+
+
+def test_without_factors_of_others_it_is_another_training():
     right = twin.train(NETWORKS["mlp"]().double(), data("mlp", torch.float64))
-    assert largest_difference(run.results[0][0], right.parameters) > 1e-4
+    own = simulate(own_part_only, 2, threads=True).results[0]
+    assert largest_difference(own, right.parameters) > 1e-4
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 4, 8])
@@ -145,9 +134,7 @@ def test_layers_under_two_names_keep_their_gradients():
 
 def too_many(comm, in_memory):
     network = nn.Sequential(nn.Linear(64, 64))
-    way = (SharedWeights if in_memory else SufficientFactors)(
-        comm, network, 4, partial(rest, comm)
-    )
+    way = (SharedWeights if in_memory else SufficientFactors)(comm, network, 4)
     x = torch.randn(5, 64)
     with pytest.raises(ValueError, match="5 rows of factors, and 4 fit: set rows"):
         way.backward(network(x).sum())
@@ -166,7 +153,7 @@ def test_more_rows_than_fit_are_refused_and_leave_nothing(in_memory):
 def one_step(comm):
     """Weights before and after a step of rate 1, and how many parameters this rank updates."""
     network = nn.Sequential(nn.Linear(64, 64))
-    way = SharedWeights(comm, network, 4, lambda own: lambda error: error.backward())
+    way = SharedWeights(comm, network, 4)
     before = copies(way.module.named_parameters())
     way.backward(way(torch.ones(4, 64) * (comm.rank + 1)).sum())
     for parameter in way.parameters():

@@ -4,10 +4,9 @@ per parameter            K all-reduces after the backward pass
 one bucket               one all-reduce after it
 overlapped buckets       some, during it, by a ring in the background
 overlapped native        the same with the MPI library's all-reduce
-overlapped in memory     the same in memory that all ranks of a node see (not for a network on
-                         a device: that memory is the host's)
 sufficient factors       of linear layers the factors of the gradients, gathered after it
-shared weights           these factors in such memory, where each rank updates its part of weights
+shared weights           the same in memory that all ranks of a node see, where each updates its
+                         part of the weights (not for a network on a device: it is the host's)
 
 Each rung has a copy of the network and a backward pass that ends with averaged gradients. What to
 look at: where every core computes, messages in the background take what they save in waiting.
@@ -24,7 +23,6 @@ from ddl_teach.comm import Comm
 from ddl_teach.networks.data_parallel.averaging import average_gradients
 from ddl_teach.networks.data_parallel.buckets import average_buckets, fill
 from ddl_teach.networks.data_parallel.overlapped import BUCKET, Overlapped, in_background
-from ddl_teach.networks.data_parallel.shared_buckets import fill_shared, in_shared_memory
 from ddl_teach.networks.data_parallel.shared_weights import SharedWeights
 from ddl_teach.networks.data_parallel.sufficient_factors import SufficientFactors
 from ddl_teach.networks.data_parallel.train_replicas import Backward
@@ -39,7 +37,7 @@ def rungs(
 ) -> dict[str, Rung]:
     """For each rung, by its name: a network that `make` has made, and its backward pass, for at
     most `rows` samples on each rank. All ranks must call it."""
-    native, shared = in_background("native"), partial(fill_shared, comm, nbytes=nbytes)
+    native = in_background("native")
     ways: dict[str, Callable[[list[nn.Parameter]], Backward]] = {
         "per parameter": lambda own: _after(
             partial(average_gradients, comm, own, on_devices.allreduce)
@@ -49,21 +47,15 @@ def rungs(
         ),
         "overlapped buckets": lambda own: Overlapped(comm, fill(own, nbytes)).backward,
         "overlapped native": lambda own: Overlapped(comm, fill(own, nbytes), native).backward,
-        "overlapped in memory": lambda own: (
-            Overlapped(comm, shared(own), in_shared_memory).backward
-        ),
     }
-    factored = make()
-    on_host = next(factored.parameters()).device.type == "cpu"
-    if not on_host:
-        del ways["overlapped in memory"]
     networks = {name: make() for name in ways}
     made = {name: (own, ways[name](list(own.parameters()))) for name, own in networks.items()}
-    factors = SufficientFactors(comm, factored, rows, ways["one bucket"])
-    made["sufficient factors"] = factored, factors.backward
-    if on_host:
-        whole = SharedWeights(comm, make(), rows, ways["overlapped in memory"])
-        made["shared weights"] = whole, whole.backward
+    network = make()
+    factors = SufficientFactors(comm, network, rows, on_devices.allreduce)
+    made["sufficient factors"] = network, factors.backward
+    if next(network.parameters()).device.type == "cpu":
+        shared = SharedWeights(comm, make(), rows)
+        made["shared weights"] = shared, shared.backward
     return made
 
 

@@ -11,7 +11,6 @@ bucket for each tensor pays a latency for each.
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 import torch
 from torch import nn
@@ -25,8 +24,8 @@ from ddl_teach.networks.weak_hooks import weakly
 BUCKET = 1 << 20  # bytes
 
 
-Begin = Callable[[Comm, Any], Request | None]
-"""Begins the all-reduce of a bucket; a request is waited for when the pass is over."""
+Begin = Callable[[Comm, Bucket], Request]
+"""Begins the all-reduce of a bucket; what it returns is waited for when the pass is over."""
 
 
 def in_background(algorithm: str | AllReduce = "ring") -> Begin:
@@ -48,7 +47,7 @@ class Overlapped:
     ) -> None:
         self._comm, self._buckets, self._begin = comm, buckets, begin
         self._missing: list[set[int]] = []  # of each bucket, while a pass goes on
-        self._requests: list[Request | None] = []
+        self._requests: list[Request] = []
         arrived = weakly(self._arrived)
         self._hooks = [
             parameter.register_post_accumulate_grad_hook(partial(arrived, number, index))
@@ -85,7 +84,7 @@ class Overlapped:
                     self._arrived(number, index)
         finally:
             self.give_up()
-        for request in filter(None, self._requests):
+        for request in self._requests:
             request.wait()
         for bucket in self._buckets if self._requests else []:
             bucket.forget_missing()

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from ddl_runtime.core.arrays import as_elements
 from ddl_teach.comm import Comm
-from ddl_teach.networks.data_parallel.sufficient_factors import Rest, SufficientFactors
+from ddl_teach.networks.data_parallel.sufficient_factors import SufficientFactors
 from ddl_teach.networks.shares import own_slice
 
 LINE = 64  # bytes: what different ranks write shares no cache line
@@ -24,10 +24,10 @@ class SharedWeights(nn.Module):
     """A network whose `parameters` are those that this rank updates, each number by itself. Ranks
     meet in `backward`, and in the first call, or look at `module`, after it."""
 
-    def __init__(self, comm: Comm, network: nn.Module, rows: int, rest: Rest) -> None:
+    def __init__(self, comm: Comm, network: nn.Module, rows: int) -> None:
         super().__init__()
         self._comm, self._network = comm, (network,)  # in a tuple its parameters are not listed
-        self._factors = SufficientFactors(comm, network, rows, rest)
+        self._factors = SufficientFactors(comm, network, rows)
         layers = self._factors.layers
         tensors = [t for layer in layers for t in (layer.weight, layer.bias, layer.x, layer.dy)]
         ends = [0, *accumulate(-(-tensor.nbytes // LINE) * LINE for tensor in tensors)]

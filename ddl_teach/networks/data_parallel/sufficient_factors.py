@@ -11,19 +11,17 @@ What to look at: factors grow with the batch, and a gradient does not.
 """
 
 from collections import Counter
-from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from ddl_teach.collectives.ring import allgather
+from ddl_teach.collectives.ring import allreduce as ring_allreduce
 from ddl_teach.comm import Comm
 from ddl_teach.networks.both_ways import both
-from ddl_teach.networks.data_parallel.train_replicas import Backward
-
-Rest = Callable[[list[nn.Parameter]], Backward]
-"""Makes the backward pass that averages the gradients of parameters without factors."""
+from ddl_teach.networks.data_parallel.averaging import AllReduce
+from ddl_teach.networks.data_parallel.buckets import average_buckets, fill
 
 
 class FactoredLinear(nn.Module):
@@ -67,13 +65,15 @@ class FactoredLinear(nn.Module):
 class SufficientFactors:
     """Averages a network's gradients during the backward passes that it is asked to make; all
     others only keep factors. Its linear layers with few rows, at most `rows` on a rank, are
-    replaced; `rest` averages the `others`."""
+    replaced; the `others` travel in a bucket."""
 
-    def __init__(self, comm: Comm, network: nn.Module, rows: int, rest: Rest) -> None:
+    def __init__(
+        self, comm: Comm, network: nn.Module, rows: int, allreduce: AllReduce = ring_allreduce
+    ) -> None:
         self._comm, self.layers = comm, factored(network, rows, comm.size)
         of_layers = {p for layer in self.layers for p in layer.parameters()}
         self.others = [p for p in network.parameters() if p not in of_layers]
-        self._rest = rest(self.others)
+        self._buckets, self._allreduce = fill(self.others, float("inf")), allreduce
 
     def backward(self, error: Tensor) -> None:
         """The backward pass; on return every `.grad` is the average over the ranks."""
@@ -84,9 +84,10 @@ class SufficientFactors:
             layer.weight.grad, layer.bias.grad = layer.average(slice(None), self._comm.size)
 
     def lay_open(self, error: Tensor) -> None:
-        """A backward pass that ends with this rank's factors in their rows, or with none kept."""
+        """A backward pass; it averages the others, and moves own factors to their rows."""
         try:
-            self._rest(error)
+            error.backward()
+            average_buckets(self._comm, self._buckets, self._allreduce)
             for layer in self.layers:
                 layer.put(self._comm)
         finally:
