@@ -64,7 +64,7 @@ STEPS = (
     ("data-parallel step: a bucket", "one bucket"),
     ("data-parallel step: overlapped", "overlapped buckets"),
     ("data-parallel step: natively", "overlapped native"),
-    ("data-parallel step: shared weights", "shared weights"),
+    ("data-parallel step: in memory", "overlapped in memory"),
 )
 GPIPES = (("GPipe", "GPipe, ours"), ("GPipe, gradients by hand", "GPipe, ours, by hand"))
 ONE_FORWARD_ONE_BACKWARD = (

@@ -10,21 +10,20 @@ from ddl_teach.collectives import ring
 from ddl_teach.comm import Comm
 
 Way = Callable[[Tensor], Tensor]
-Back = Callable[[Tensor], Tensor | None]  # None where `x` needs no gradient
 
 
 class _Both(Function):
     @staticmethod
-    def forward(ctx: Any, forwards: Way, backwards: Back, x: Tensor) -> Tensor:
+    def forward(ctx: Any, forwards: Way, backwards: Way, x: Tensor) -> Tensor:
         ctx.backwards = backwards
         return forwards(x)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[None, None, Tensor | None]:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[None, None, Tensor]:
         return None, None, ctx.backwards(gradient)
 
 
-def both(forwards: Way, backwards: Back, x: Tensor) -> Tensor:
+def both(forwards: Way, backwards: Way, x: Tensor) -> Tensor:
     """Do one thing with `x` forwards, and another one with its gradient backwards."""
     result: Tensor = _Both.apply(forwards, backwards, x)  # type: ignore[no-untyped-call]
     return result

@@ -37,9 +37,9 @@ class FactoredLinear(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         weight, bias = self.weight.detach(), self.bias.detach()
 
-        def backwards(dy: Tensor) -> Tensor | None:
+        def backwards(dy: Tensor) -> Tensor:
             self.kept.append((x.detach().flatten(0, -2), dy.flatten(0, -2)))
-            return dy @ weight if x.requires_grad else None
+            return dy @ weight if x.requires_grad else torch.empty_like(x)  # which is not read
 
         differentiable = x if x.requires_grad else x.detach().requires_grad_()
         return both(lambda x: linear(x, weight, bias), backwards, differentiable)
