@@ -6,7 +6,9 @@ All ways train the same network from the same weights on the same batches, take 
 order that rotates, and must end with the same weights. A time is that of the slowest rank, for one
 whole step: forward, backward, averages, update. Shown are medians with nonparametric 95%
 intervals, and ratios of medians to torch's DDP (gloo) with its own settings. `no averaging` is a
-step without any messages: nobody gets below it, so what a way adds to it is what averaging costs.
+step without any messages, so what a way adds to it is what averaging costs. `shared weights` can
+get below it, since each rank updates its part of the weights only. `layers alone` are the products
+and convolutions of such a step, forward and backward, on arrays that are kept: no way gets below.
 
 Below each table: overlapped buckets beside one bucket. With as many ranks as cores, messages under
 the pass take the cores that compute, however long that is. So in the last table ranks sleep
@@ -19,6 +21,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -37,7 +40,12 @@ from ddl_teach.networks.models.mlp import mlp
 from ddl_teach.networks.twin import copies, largest_difference
 
 RESULTS = Path(__file__).parent / "results" / "data_parallel.txt"
-TORCHS, FLOOR = "torch's DDP", "no averaging"
+TORCHS, FLOOR, LAYERS_ALONE = "torch's DDP", "no averaging", "layers alone"
+SETTINGS = {
+    TORCHS: {},
+    "the same, gradients as views": {"gradient_as_bucket_view": True},
+    "the same, a static graph too": {"gradient_as_bucket_view": True, "static_graph": True},
+}
 ONE, OVERLAPPED = "one bucket", "overlapped buckets"
 CLOSE = 1e-3  # float32 weights after some dozens of steps
 
@@ -59,12 +67,14 @@ WORKLOADS: dict[str, tuple[Callable[[], nn.Module], bool, int, str]] = {
 }  # fmt: skip
 
 
-def contestants(comm: Comm, make: Callable[[], nn.Module], bucket: float) -> dict[str, Rung]:
+def contestants(
+    comm: Comm, make: Callable[[], nn.Module], samples: int, bucket: float
+) -> dict[str, Rung]:
     """By name: a network and its backward pass."""
     ways = {FLOOR: (make(), lambda error: error.backward())}
-    ways |= rungs(comm, make, bucket)
-    for name, view in ((TORCHS, False), ("the same, gradients as views", True)):
-        torchs = nn.parallel.DistributedDataParallel(make(), gradient_as_bucket_view=view)
+    ways |= rungs(comm, make, samples, bucket)
+    for name, settings in SETTINGS.items():
+        torchs = nn.parallel.DistributedDataParallel(make(), **settings)
         ways[name] = torchs, lambda error: error.backward()
     return ways
 
@@ -80,12 +90,44 @@ def measure(
     make, flat, samples, _ = WORKLOADS[workload]
     inputs, answers = digits(flat)
     own = slice(comm.rank * samples, (comm.rank + 1) * samples)
-    ways = contestants(comm, make, bucket)
+    ways = contestants(comm, make, samples, bucket)
     steps = {name: step_of(*way, (inputs[own], answers[own])) for name, way in ways.items()}
+    steps[LAYERS_ALONE] = layers_alone(make(), inputs[own])
     times = side_by_side(steps, repetitions=repetitions, warm_up=3, before=comm.native.barrier)
     _check_weights(comm, {name: network for name, (network, _) in ways.items()})
     distributed.destroy_process_group()
     return times
+
+
+def layers_alone(network: nn.Module, inputs: torch.Tensor) -> Callable[..., None]:
+    """The products and convolutions of a step, forward and backward, and nothing else."""
+    seen: list[tuple[nn.Module, torch.Tensor, torch.Tensor]] = []
+    for layer in network.modules():
+        if isinstance(layer, nn.Linear | nn.Conv2d):
+            layer.register_forward_hook(lambda own, x, y: seen.append((own, x[0], y)))
+    with torch.no_grad():
+        network(inputs)
+    calls: list[Callable[[], object]] = []
+    for number, (layer, x, dy) in enumerate(seen):
+        weight = layer.weight.detach()
+        if isinstance(layer, nn.Linear):
+            products = [(x, weight.T, dy), (dy.T, x, weight), (dy, weight, x)]
+            calls += [  # the first layer needs no gradient of its input
+                partial(torch.mm, a, b, out=torch.empty_like(out))
+                for a, b, out in products[: 3 if number else 2]
+            ]
+        else:
+            shape = [layer.stride, layer.padding, layer.dilation]
+            calls.append(partial(torch.conv2d, x, weight, None, *shape))
+            wanted = [number > 0, True, False]
+            backward = torch.ops.aten.convolution_backward
+            calls.append(partial(backward, dy, x, weight, None, *shape, False, [0, 0], 1, wanted))
+
+    def step(*_: object) -> None:
+        for call in calls:
+            call()
+
+    return step
 
 
 def _check_weights(comm: Comm, networks: dict[str, nn.Module]) -> None:

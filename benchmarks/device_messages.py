@@ -29,7 +29,8 @@ import numpy as np
 from benchmarks.gpu import report
 from benchmarks.gpu.kept_tables import keep_tables
 from benchmarks.gpu.peers import peers_of
-from ddl_class.notebook.device_places import about, device_here, place_of, reads_device_memory
+from benchmarks.gpu.provenance import about
+from ddl_class.notebook.device_places import device_here, place_of, reads_device_memory
 from ddl_measure.device_messages import (
     ALLREDUCE,
     BANDWIDTH,

@@ -18,8 +18,8 @@ from ddl_runtime.pictures.words import size_text
 
 FENCED = "copy, fence, add"
 SPEED = "simulation_speed.txt"
-DDP = ("torch's DDP", "the same, gradients as views")
-LADDER = ("one bucket", "overlapped buckets", "overlapped in memory")
+DDP = ("torch's DDP", "the same, gradients as views", "the same, a static graph too")
+LADDER = ("one bucket", "overlapped buckets", "sufficient factors", "shared weights")
 ORDINARY = ("recursive_doubling", "rabenseifner", "ring", "shared_memory")
 CONTEXT = ("torch's, alltoall", "torch's, allgather")
 

@@ -35,9 +35,10 @@ from typing import Any
 from benchmarks import device_messages
 from benchmarks.gpu import first_line, overlapped_trace, report
 from benchmarks.gpu.kept_tables import keep_tables
+from benchmarks.gpu.provenance import about
 from benchmarks.pipelines import meet
 from ddl_class.notebook.beside_gpus import plain_table
-from ddl_class.notebook.device_places import about, device_here
+from ddl_class.notebook.device_places import device_here
 from ddl_measure.device_messages import ALONE, LATENCY
 from ddl_measure.device_run import GPU, STAND_IN, DeviceRun, DeviceTiming, save
 from ddl_measure.machine import heading, keep

@@ -9,7 +9,7 @@ near_and_far     what a message costs inside a node, and what between two
 cables           what each rank's cable can carry, and what its node's card has received
 device_messages  messages between devices, by every path, as OSU's benchmarks measure them
 device_run       what was measured of them, with every repetition, and on what
-device_paths     which path for which size: a table from times, or from the formula
+device_paths     which path for which size: a table from times
 slow_links       messages as on a slower network, by injected delay
 traffic          the bytes that each rank sent to each other
 scaling          strong and weak, against a stated baseline

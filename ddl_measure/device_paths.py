@@ -1,15 +1,14 @@
-"""Which path for which size: from measured times, or from the formula where there are none.
+"""Which path for which size: from times, measured or computed.
 
 Walk through the sizes. The path that reigned so far goes on to reign unless another one is
 certainly faster. That means with the whole 95% interval of the ratio of turns
-(`measure.interval`); so noise makes no table flicker, and of equals the simplest stays. The
-formula's own times go the same way. `route_of` reads the three stages off a run: many in a row
-show how long a message or a copy keeps the next one back. One alone shows how much longer it is
-under way.
+(`measure.interval`); so noise makes no table flicker, and of equals the simplest stays. `route_of`
+reads the three stages off a run: many in a row show how long a message or a copy keeps the next
+one back. One alone shows how much longer it is under way.
 What to look at: set `comm.device_table` to the result, and measure again.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -18,7 +17,6 @@ from ddl_measure.device_run import HOST, DeviceRun, TransferPath
 from ddl_measure.interval import ratio_of_turns
 from ddl_runtime.devices.choice import PATHS, Reach, Table
 from ddl_teach.collectives.on_devices import NCCL, ONCE, STEPS
-from ddl_teach.theory import staging
 from ddl_teach.theory.robust_line import FittedLine, fit_line
 from ddl_teach.theory.staging import Route, TransferStage
 
@@ -53,25 +51,6 @@ def _reigns(ways: Mapping[TransferPath, Times]) -> tuple[Reach, ...]:
         if not reaches or (king.path, king.chunk) != (reaches[-1].path, reaches[-1].chunk):
             reaches.append(Reach(nbytes if reaches else 0, king.path, king.chunk))
     return tuple(reaches)
-
-
-def computed(
-    route: Route,
-    ways: Iterable[TransferPath],
-    sizes: Sequence[int],
-    straight: TransferStage | None = None,
-) -> dict[TransferPath, Times]:
-    """Seconds by the formula, for each way and size; `straight` is a wire from device memory."""
-    times = {
-        "direct": lambda nbytes, _: staging.direct(nbytes, straight),
-        "staged": lambda nbytes, _: staging.staged(nbytes, route),
-        "pipelined": lambda nbytes, chunk: staging.pipelined(nbytes, chunk, route),
-        HOST: lambda nbytes, _: staging.direct(nbytes, route.wire),
-    }
-    return {
-        way: {nbytes: np.array([times[way.path](nbytes, way.chunk)]) for nbytes in sizes}
-        for way in ways
-    }
 
 
 def route_of(run: DeviceRun) -> Route:

@@ -2,11 +2,15 @@
 gives for assumed stages. What to look at: other stages move its borders, and not its shape."""
 
 import math
+from collections.abc import Iterable, Sequence
 
-from ddl_measure.device_paths import ASSUMED, computed, table_of
-from ddl_measure.device_run import TransferPath
+import numpy as np
+
+from ddl_measure.device_paths import ASSUMED, Times, table_of
+from ddl_measure.device_run import HOST, TransferPath
 from ddl_runtime.devices.choice import Table
-from ddl_teach.theory.staging import Route
+from ddl_teach.theory import staging
+from ddl_teach.theory.staging import Route, TransferStage
 
 SIZES = tuple(1 << power for power in range(10, 27))
 CHUNKS = tuple(1 << power for power in range(16, 23))
@@ -16,6 +20,25 @@ def default_table(route: Route = ASSUMED) -> Table:
     """The formula's table, for an MPI that reads host memory only and was not measured."""
     ways = [TransferPath("staged"), *(TransferPath("pipelined", chunk) for chunk in CHUNKS)]
     return table_of({"message": computed(route, ways, SIZES)})
+
+
+def computed(
+    route: Route,
+    ways: Iterable[TransferPath],
+    sizes: Sequence[int],
+    straight: TransferStage | None = None,
+) -> dict[TransferPath, Times]:
+    """Seconds by the formula, for each way and size; `straight` is a wire from device memory."""
+    times = {
+        "direct": lambda nbytes, _: staging.direct(nbytes, straight),
+        "staged": lambda nbytes, _: staging.staged(nbytes, route),
+        "pipelined": lambda nbytes, chunk: staging.pipelined(nbytes, chunk, route),
+        HOST: lambda nbytes, _: staging.direct(nbytes, route.wire),
+    }
+    return {
+        way: {nbytes: np.array([times[way.path](nbytes, way.chunk)]) for nbytes in sizes}
+        for way in ways
+    }
 
 
 def two_beat_one(route: Route) -> float:

@@ -20,9 +20,10 @@ from typing import Any
 import torch
 from torch.profiler import profile, record_function
 
+from benchmarks.gpu.provenance import about
 from benchmarks.gpu.training import SIZES
 from ddl_class.notebook.beside_gpus import TRACES
-from ddl_class.notebook.device_places import about, device_here, tensors
+from ddl_class.notebook.device_places import device_here, tensors
 from ddl_measure.device_run import GPU, NO_DEVICE, STAND_IN
 from ddl_runtime.interchange.torch_trace import KINDS, read_torch_traces
 from ddl_teach import Comm, Ranks

@@ -12,13 +12,13 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from benchmarks.data_parallel import FLOOR
-from benchmarks.gpu.default_paths import default_table, two_beat_one
+from benchmarks.gpu.default_paths import computed, default_table, two_beat_one
 from benchmarks.gpu.device_numbers import roof_of
 from benchmarks.gpu.language_model import ALONE, STEP, simulated_step
 from benchmarks.pictures import plot_decisions
 from ddl_class.plots.staging import plot_chunk_sizes, plot_paths
 from ddl_measure.device_messages import ALLREDUCE, BANDWIDTH, BOTH_WAYS, LATENCY
-from ddl_measure.device_paths import computed, route_of, table_of
+from ddl_measure.device_paths import route_of, table_of
 from ddl_measure.device_run import HOST, DeviceRun, TransferPath
 from ddl_measure.interval import interval, ratio_of_turns
 from ddl_runtime.devices.choice import PATHS, Table

@@ -52,7 +52,7 @@ def data_parallel(comm: Comm, device: str, repetitions: int) -> list[DeviceTimin
     make = partial(_network, device)
     inputs, answers = _batch(device, comm.rank)
     ways: dict[str, Rung] = {FLOOR: (make(), torch.Tensor.backward)}
-    ways |= rungs(comm, make, BUCKET if device == GPU else 4096)
+    ways |= rungs(comm, make, len(inputs), BUCKET if device == GPU else 4096)
     ways |= {
         name: (wrap(make()), torch.Tensor.backward)
         for name, wrap in torchs_ddp(comm, device).items()

@@ -36,7 +36,7 @@ def race(comm: Comm, make: Callable[[], Any], batch: tuple, turns: int = 13) -> 
     """
     from ddl_teach.networks.data_parallel.ladder import rungs, step_of
 
-    ways = {**rungs(comm, make), "torch's DDP": gloo.data_parallel(comm, make())}
+    ways = {**rungs(comm, make, len(batch[0])), "torch's DDP": gloo.data_parallel(comm, make())}
     steps = [step_of(*way, batch) for way in ways.values()]
     times = stopwatch(comm, [0], steps, turns + WARM_UP)[WARM_UP:, :, 0]
     return dict(zip(ways, np.transpose(times), strict=True))

@@ -5,14 +5,10 @@ On a machine without a GPU the same commands run on the stand-in device, whose l
 measurement of hardware. It shows that the code runs, and its numbers are labelled so everywhere.
 """
 
-import os
 from functools import cache
 
-from ddl_class.doctor.gpu_checks import Driver, driver
 from ddl_measure.device_messages import ArrayHome
 from ddl_measure.device_run import GPU, STAND_IN
-from ddl_measure.machine import describe
-from ddl_measure.reports.made import ROOT, code_version
 from ddl_runtime.devices.awareness import awareness
 from ddl_runtime.devices.placement import installed_gpus
 from ddl_runtime.devices.timed import TimedDevice
@@ -60,20 +56,6 @@ def reads_device_memory(comm: Comm, device: str) -> tuple[bool, str]:
         return True, "the stand-in's memory is the host's"
     known = awareness()
     return known.direct, known.why
-
-
-def about(device: str, ranks: int, command: str) -> dict[str, str]:
-    """Provenance: machine, date, versions, GPU and driver, and the command that does it again."""
-    facts = describe() | {"code": code_version(ROOT) or "unknown"}
-    facts |= about_device(device, ranks)
-    if device == GPU:
-        gpu = driver()
-        facts["driver"] = gpu.version if isinstance(gpu, Driver) else "unknown"
-    if hasattr(os, "sched_getscheduler") and os.sched_getscheduler(0) == os.SCHED_RR:
-        facts["scheduling"] = "real time (chrt -r), because other programs ran beside it"
-    facts["ranks"] = f"{ranks}"
-    facts["command"] = command
-    return facts
 
 
 def about_device(

@@ -432,7 +432,7 @@ plot_bucket_sizes((limits, line), (limits, simulated), (limits, middle, low, hig
 # ### The surprise
 #
 # Now let the ranks really compute, one on each of two engines. The library has a ladder of ways,
-# from an all-reduce for each parameter to buckets in shared memory. They train the same network
+# from an all-reduce for each parameter to weights in shared memory. They train the same network
 # side by side. Beside them runs torch's own `DistributedDataParallel` with its own settings: gloo,
 # with buckets and hooks. More overlap should be faster. Is it?
 
@@ -451,16 +451,17 @@ for name, median in medians.items():
 # %% [markdown]
 # Look at the ladder from top to bottom. If other programs run on your machine, the order can be
 # any. On a quiet one, with a core for each of two ranks, we trained a network like this one, twice
-# as wide. It took 0.47 of DDP's time with buckets in shared memory, 0.55 with one bucket, and 0.78
-# with a ring under the pass; DDP itself took 0.86 of that time once its gradients were views of
-# its buckets. (Ours were buckets of 4 MiB, DDP's of its own size; neither was searched for.) A
-# small AlexNet has a twelfth of the gradients; there shared memory took 0.51, one bucket 0.50, a
-# ring under the pass 0.78, and a message for each parameter 0.74
-# (`benchmarks/results/data_parallel.txt`).
+# as wide. It took 0.55 of DDP's time with one bucket, and 0.78 with a ring under the pass; DDP
+# itself took 0.86 of that time once its gradients were views of its buckets. (Ours were buckets of
+# 4 MiB, DDP's of its own size; neither was searched for.) A small AlexNet has a twelfth of the
+# gradients; there one bucket took 0.50, a ring under the pass 0.78, and a message for each
+# parameter 0.74 (`benchmarks/results/data_parallel.txt`).
 #
 # So a ring in the background gained nothing there. Every core computes, and a core that passes
-# messages does not compute meanwhile. Buckets in memory that both ranks see are added up where
-# they lie, so fewer bytes are touched. Section 6 assumes that messages cost a rank no work;
+# messages does not compute meanwhile. The last two ways send no gradients of most layers: with
+# few samples the two factors of a gradient are shorter than the gradient (unit 16 names the
+# papers). In memory that both ranks see, each also updates its part of the weights only, so fewer
+# bytes are touched. Section 6 assumes that messages cost a rank no work;
 # network cards are made for that. The same file has ranks that sleep through their layers: from
 # 4 ms a layer on the ring under the pass wins. It is the same code; the machine decides.
 #

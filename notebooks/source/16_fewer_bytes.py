@@ -689,6 +689,12 @@ predictions("16")
 #   *SC*, 2019.
 # - S. Agarwal et al., "On the utility of gradient compression in distributed training systems",
 #   *MLSys*, 2022: when it does not pay.
+# - P. Xie, J. K. Kim, Y. Zhou, Q. Ho, A. Kumar, Y. Yu and E. P. Xing, "Lighter-communication
+#   distributed machine learning via sufficient factor broadcasting", *UAI*, 2016: of few samples
+#   the gradient of a linear layer is a product of two thin matrices. They travel in its place, and
+#   nothing is lost. With more samples than 2 M N / (P (M + N)) on each rank they are longer. Unit
+#   08 races them. H. Zhang et al., "Poseidon: an efficient communication architecture for
+#   distributed deep learning on GPU clusters", *USENIX ATC*, 2017, chooses layer by layer.
 # - T. Ben-Nun and T. Hoefler, "Demystifying parallel and distributed deep learning", *ACM
 #   Computing Surveys*, 2019: section 7.
 # - P. Richtárik, I. Sokolov and I. Fatkhullin, "EF21: a new, simpler, theoretically better, and

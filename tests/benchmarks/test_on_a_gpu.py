@@ -10,8 +10,9 @@ import pytest
 
 from benchmarks import device_messages, on_a_gpu
 from benchmarks.gpu import report
+from benchmarks.gpu.default_paths import computed
+from benchmarks.gpu.provenance import about
 from ddl_class.notebook.beside_gpus import plot_beside_recorded, recorded_runs, recorded_table
-from ddl_class.notebook.device_places import about
 from ddl_measure.device_messages import (
     ALLREDUCE,
     ALONE,
@@ -22,7 +23,7 @@ from ddl_measure.device_messages import (
     IN_A_ROW,
     LATENCY,
 )
-from ddl_measure.device_paths import ASSUMED, computed
+from ddl_measure.device_paths import ASSUMED
 from ddl_measure.device_run import (
     GPU,
     HOST,

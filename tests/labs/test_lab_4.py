@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 
+from benchmarks.gpu.default_paths import computed
 from ddl_class.commands.mistake import Mistake
 from ddl_measure.device_messages import (
     ALLREDUCE,
@@ -16,7 +17,7 @@ from ddl_measure.device_messages import (
     IN_A_ROW,
     LATENCY,
 )
-from ddl_measure.device_paths import computed, route_of
+from ddl_measure.device_paths import route_of
 from ddl_measure.device_run import (
     GPU,
     HOST,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmarks.gpu.default_paths import CHUNKS, SIZES, default_table
+from benchmarks.gpu.default_paths import CHUNKS, SIZES, computed, default_table
 from ddl_measure.device_messages import (
     ALONE,
     BANDWIDTH,
@@ -14,7 +14,6 @@ from ddl_measure.device_messages import (
 )
 from ddl_measure.device_paths import (
     ASSUMED,
-    computed,
     route_of,
     table_of,
 )

@@ -10,7 +10,7 @@ from torch import nn
 
 from ddl_runtime.topologies.point_to_point import TwoLevel
 from ddl_teach import simulate
-from ddl_teach.collectives import recursive_doubling, ring
+from ddl_teach.collectives import recursive_doubling, ring, shared_memory
 from ddl_teach.networks import twin
 from ddl_teach.networks.data_parallel import arrays
 from ddl_teach.networks.data_parallel.averaging import average_gradients
@@ -18,7 +18,6 @@ from ddl_teach.networks.data_parallel.batch_normalisation import synchronise
 from ddl_teach.networks.data_parallel.buckets import average_buckets, fill
 from ddl_teach.networks.data_parallel.overlapped import Overlapped, in_background
 from ddl_teach.networks.data_parallel.shards import own_part
-from ddl_teach.networks.data_parallel.shared_buckets import fill_shared, in_shared_memory
 from ddl_teach.networks.data_parallel.train_replicas import train
 from ddl_teach.networks.models.gpt import gpt
 from ddl_teach.networks.models.mlp import mlp
@@ -108,8 +107,7 @@ def in_native(comm, parameters):
 
 
 def shared(comm, parameters):
-    way = Overlapped(comm, fill_shared(comm, parameters, SMALL), in_shared_memory)
-    return way.backward, []
+    return one_bucket(comm, parameters, shared_memory.allreduce)[0], []
 
 
 def alone(comm, parameters):

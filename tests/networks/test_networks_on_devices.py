@@ -72,8 +72,8 @@ def texts(where, rows=8):
 
 
 def ladder(comm, where):
-    made = rungs(comm, lambda: mlp((64, 9, 10)).to(where), 1000)
-    made.pop("overlapped in memory", None)  # a device has none
+    made = rungs(comm, lambda: mlp((64, 24, 10)).to(where), -(-ROWS // comm.size), 1000)
+    made.pop("shared weights", None)  # a device has none
     if not hasattr(comm, "native"):
         del made["overlapped native"]  # simulated ranks have no library
     ended = {}

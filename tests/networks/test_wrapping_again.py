@@ -17,7 +17,7 @@ from ddl_teach.networks.any_module.lent import ROOM, Lent
 from ddl_teach.networks.any_module.wrap import wrap
 from ddl_teach.networks.data_parallel.buckets import fill
 from ddl_teach.networks.data_parallel.overlapped import Overlapped
-from ddl_teach.networks.data_parallel.shared_buckets import fill_shared, in_shared_memory
+from ddl_teach.networks.data_parallel.shared_weights import SharedWeights
 from ddl_teach.networks.memory.keeping import resident
 from ddl_teach.networks.memory.train_sharded import STAGES
 from ddl_teach.networks.pruning.train_pruned import Pruned
@@ -42,9 +42,9 @@ def overlapped(comm, module):
     return way, lambda x: way.backward(module(x).sum())
 
 
-def overlapped_in_shared_memory(comm, module):
-    way = Overlapped(comm, fill_shared(comm, module.parameters(), 40), in_shared_memory)
-    return way, lambda x: way.backward(module(x).sum())
+def in_shared_memory(comm, module):
+    way = SharedWeights(comm, module, rows=1)
+    return way, lambda x: way.backward(way(x[:1]).sum())
 
 
 def of_the_library(comm, module, trainer):
@@ -67,7 +67,7 @@ MAKERS = {
         for options in ({}, {"rest_whole": True}, {"compute_dtype": torch.float32})
     },
     "overlapped": overlapped,
-    "in shared memory": overlapped_in_shared_memory,
+    "in shared memory": in_shared_memory,
     **{trainer.__name__: partial(of_the_library, trainer=trainer) for trainer in STAGES.values()},
     "Pruned": partial(of_the_library, trainer=partial(Pruned, kept={})),
 }

@@ -4,7 +4,8 @@
     averaging           one all-reduce for each parameter
     buckets             many gradients end to end in one flat array, one all-reduce for each
     overlapped          buckets leave from gradient hooks while the backward pass goes on
-    shared_buckets      buckets that all ranks of a node see: added up where they lie, never sent
+    sufficient_factors  of a linear layer the two factors of its gradient travel
+    shared_weights      one copy of the weights on a node, of which each rank updates a part
     batch_normalisation the statistics of the whole batch, not of a rank's part
     arrays              the averages themselves, of plain arrays
     training            the loop that all ranks run, with any of these

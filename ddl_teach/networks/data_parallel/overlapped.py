@@ -11,7 +11,6 @@ bucket for each tensor pays a latency for each.
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 import torch
 from torch import nn
@@ -20,13 +19,12 @@ from ddl_teach.collectives.background import allreduce
 from ddl_teach.comm import Comm, Request
 from ddl_teach.networks.data_parallel.averaging import AllReduce
 from ddl_teach.networks.data_parallel.buckets import Bucket
-from ddl_teach.networks.data_parallel.shared_buckets import SharedBucket
 from ddl_teach.networks.weak_hooks import weakly
 
 BUCKET = 1 << 20  # bytes
 
 
-Begin = Callable[[Comm, Any], Request]
+Begin = Callable[[Comm, Bucket], Request]
 """Begins the all-reduce of a bucket; what it returns is waited for when the pass is over."""
 
 
@@ -45,7 +43,7 @@ class Overlapped:
     once, with the last piece. `close` takes the hooks away."""
 
     def __init__(
-        self, comm: Comm, buckets: Sequence[Bucket | SharedBucket], begin: Begin = in_background()
+        self, comm: Comm, buckets: Sequence[Bucket], begin: Begin = in_background()
     ) -> None:
         self._comm, self._buckets, self._begin = comm, buckets, begin
         self._missing: list[set[int]] = []  # of each bucket, while a pass goes on
