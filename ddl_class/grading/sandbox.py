@@ -238,7 +238,7 @@ class SandboxServer(contextlib.AbstractContextManager["SandboxServer"]):
 
     def start_rank(self, limits: Limits, walls: str = "") -> Sandboxed:
         """A new rank in its sandbox, which has not received anything yet."""
-        link, other = socket.socketpair()
+        link, other = socket.socketpair(type=socket.SOCK_SEQPACKET)
         with other:
             request = {
                 "do": "start_rank",

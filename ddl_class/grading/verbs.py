@@ -9,7 +9,7 @@ import numpy as np
 
 from ddl_class.exercises.graded import run_library
 from ddl_class.grading.inside.project import may_use
-from ddl_class.grading.inside.wire import Malformed, elements
+from ddl_class.grading.inside.wire import Frame, Malformed, bringing, elements
 from ddl_class.grading.submission import plain
 from ddl_runtime.diagnosis.deadlock import MessageMismatch, NoSuchRank
 from ddl_runtime.diagnosis.waits import Mismatch
@@ -21,7 +21,7 @@ ITS_OWN = (MessageMismatch, NoSuchRank, TypeError, ValueError)
 # How many words come with each verb: one that the communicator itself carries out, or a method.
 PLAIN = {"now": 0, "work": 3, "barrier": 0}
 VERBS = PLAIN | {
-    "send": 3, "isend": 3, "recv": 4, "irecv": 4, "sendrecv": 6, "wait": 1, "wait_any": 1,
+    "send": 6, "isend": 6, "recv": 6, "irecv": 6, "sendrecv": 6, "wait": 1, "wait_any": 1,
     "ledger": 0, "span": 2, "span_end": 0, "combine": 1, "split": 2, "library": 3,
 }  # fmt: skip
 
@@ -72,7 +72,7 @@ class Verbs:
         place = f"{self._verb} at {self.where}" if self._verb else "its beginning"
         return f"computes since {place}" if self.computing else f"waits in {place}"
 
-    def carry_out(self, request: Any) -> tuple[str, Any] | None:
+    def carry_out(self, request: Any) -> tuple[str, Any] | Frame | None:
         """Carry out a request; returns the answer to send, if the rank waits for one."""
         match request:
             case (str(verb), int(number), str(where), *words) if len(words) == VERBS.get(
@@ -89,6 +89,8 @@ class Verbs:
                 answer = getattr(comm, verb)(*words)
             else:
                 answer = getattr(self, f"_{verb}")(comm, *words)
+            if answer.__class__ is Frame:
+                return answer
             return None if verb in UNANSWERED else ("done", answer)
         except Malformed:
             raise
@@ -98,42 +100,41 @@ class Verbs:
             self.mismatch = getattr(error, "mismatch", None)
             return next(kind.__name__ for kind in ITS_OWN if isinstance(error, kind)), str(error)
 
-    def _send(self, comm: Comm, x: Any, to: Any, tag: Any) -> None:
+    def _send(self, comm: Comm, x: Any, to: Any, _: Any, __: Any, ___: Any, tag: Any) -> Frame:
         self._memory.take(x)
         comm.send(x, to, tag)
+        return bringing(to, None)
 
-    def _isend(self, comm: Comm, x: Any, to: Any, tag: Any) -> None:
+    def _isend(self, comm: Comm, x: Any, to: Any, _: Any, __: Any, ___: Any, tag: Any) -> None:
         self._memory.take(x)
         self._begun(comm.isend(x, to, tag), None)
 
-    def _recv(self, comm: Comm, nbytes: Any, code: Any, source: Any, tag: Any) -> tuple:
-        y = self._room(nbytes, code)
+    def _recv(self, comm: Comm, _: Any, __: Any, *wanted: Any) -> Frame:
+        y, source, tag = self._room(*wanted)
         return self._received(comm.recv(y, source, tag), y)
 
-    def _irecv(self, comm: Comm, nbytes: Any, code: Any, source: Any, tag: Any) -> None:
-        y = self._room(nbytes, code)
+    def _irecv(self, comm: Comm, _: Any, __: Any, *wanted: Any) -> None:
+        y, source, tag = self._room(*wanted)
         self._begun(comm.irecv(y, source, tag), y)
 
-    def _sendrecv(
-        self, comm: Comm, x: Any, to: Any, nbytes: Any, code: Any, source: Any, tag: Any
-    ) -> tuple:
-        y = self._room(nbytes, code)
+    def _sendrecv(self, comm: Comm, x: Any, to: Any, *wanted: Any) -> Frame:
+        y, source, tag = self._room(*wanted)
         self._memory.take(x)
         return self._received(comm.sendrecv(x, to, y, source, tag), y)
 
-    def _wait(self, comm: Comm, number: Any) -> tuple:
+    def _wait(self, comm: Comm, number: Any, place: int = 0) -> Frame:
         request, y = self._request(number)
         source = request.wait()
         del self._requests[number]
-        return self._received(source, y)
+        return self._received(source, y, place)
 
-    def _wait_any(self, comm: Comm, numbers: Any) -> tuple:
+    def _wait_any(self, comm: Comm, numbers: Any) -> Frame:
         if not isinstance(numbers, list):
             raise Malformed("wait_any without a list")
         # Those waited for before keep their places, so that the index means the same to both.
         places = [place for place, number in enumerate(numbers) if number is not None]
         chosen = comm.wait_any([self._request(numbers[place])[0] for place in places])
-        return (places[chosen], *self._wait(comm, numbers[places[chosen]]))
+        return self._wait(comm, numbers[places[chosen]], places[chosen])
 
     def _begun(self, request: Request, y: Any) -> None:
         self._made += 1  # as the rank counts them
@@ -144,16 +145,16 @@ class Verbs:
             raise Malformed("it waits for a request that is not under way")
         return self._requests[number]
 
-    def _room(self, nbytes: Any, code: Any) -> Any:
+    def _room(self, nbytes: Any, code: Any, source: Any, tag: Any) -> tuple[Any, Any, Any]:
         if not isinstance(nbytes, int) or not isinstance(code, int):
             raise Malformed("a number of bytes, and a type of elements, are whole numbers")
         y = elements(code, nbytes)
         self._memory.take(y)
-        return y
+        return y, source, tag
 
-    def _received(self, source: int, y: Any) -> tuple[int, Any]:
+    def _received(self, source: int, y: Any, place: int = 0) -> Frame:
         self._memory.take(y, -2)  # the message and the room for it
-        return source, y
+        return bringing(source, y, place)
 
     def _ledger(self, comm: Comm) -> list[tuple]:
         return [tuple(message) for message in comm.ledger.messages]
@@ -179,7 +180,7 @@ class Verbs:
         self._comms.append(group)
         return len(self._comms) - 1, group.rank, group.size, group.node
 
-    def _library(self, comm: Comm, path: Any, x: Any, op: Any) -> Any:
+    def _library(self, comm: Comm, path: Any, x: Any, op: Any) -> Frame:
         """Run a collective that the exercise allows; only its numbers go into the sandbox."""
         if not (isinstance(path, str) and may_use(path, self._allowed) and isinstance(op, str)):
             raise Malformed("it asks for a function of the library that it may not use")
@@ -188,4 +189,4 @@ class Verbs:
         self._memory.take(x)
         run_library(comm, path, x, op)
         self._memory.take(x, -1)
-        return x
+        return bringing(0, x)

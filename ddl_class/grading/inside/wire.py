@@ -33,8 +33,10 @@ NUMPY_KNOWS = frozenset(TYPE_NAMES) - {"phantom", "bfloat16", "complex32"}
 DTYPES = [np.dtype(name) if name in NUMPY_KNOWS else None for name in TYPE_NAMES]
 COUNT, FLOAT, COMPLEX, PHANTOM = map(struct.Struct, ("<I", "<d", "<dd", "<QI"))
 SHAPES = [struct.Struct(f"<{axes}Q") for axes in range(MOST_AXES + 1)]
-NUMBER, TEXT, LIST, SCALAR, TENSOR = b"islnx"
+NUMBER, TEXT, LIST, SCALAR, TENSOR, ASKED, BROUGHT = b"islnxvr"
 NOTHING = {b"N"[0]: None, b"T"[0]: True, b"F"[0]: False}
+MESSAGES = ("send", "isend", "recv", "irecv", "sendrecv")
+ASKS, BRINGS = struct.Struct("<cBIqqqQBQB"), struct.Struct("<cqq")
 TICK = struct.pack("ll", 0, 100_000)  # 0.1 s: how often who waits looks at the clock
 
 
@@ -48,6 +50,28 @@ class Unplain(TypeError):
 
 class Late(TimeoutError):
     """The time was up before the other side had spoken, or listened."""
+
+
+class Frame(list[Any]):
+    """A value that is written already, in parts."""
+
+
+def asking(
+    verb: str, number: int, where: str, x: Any, to: int, y: Any, source: int, tag: int
+) -> Frame:
+    """A request to send `x`, or to receive into `y`, or both. It is read as a tuple of all this,
+    but for `y` with bytes and type."""
+    sent = describe(x) if x is not None else (0, 0)
+    room = describe(y) if y is not None else (0, 0)
+    numbers = MESSAGES.index(verb), number, to, source, tag, *sent, *room
+    data = as_bytes(x).data if sent[1] else b""
+    return Frame((ASKS.pack(b"v", *numbers), data, where.encode("utf-8", "replace")))
+
+
+def bringing(source: int, y: Any, place: int = 0) -> Frame:
+    """The answer to it: what has come into `y`, and the place of its request among others."""
+    data = b"" if y is None or y.__class__ is Phantom else as_bytes(y).data
+    return Frame((BRINGS.pack(b"r", place, source), data))
 
 
 def encode(value: Any) -> bytes:
@@ -123,6 +147,11 @@ def decode(raw: bytes | bytearray | memoryview) -> Any:
     """The value that these bytes are; `Malformed` if they are not exactly one."""
     reader = _Reader(raw)
     try:
+        letter = raw[0]
+        if letter == ASKED:
+            return reader.asked()
+        if letter == BROUGHT:
+            return ("done", (*BRINGS.unpack_from(raw)[1:], raw[BRINGS.size :]))
         value = reader.value(DEEPEST)
     except (struct.error, IndexError):
         raise Malformed("it ends in the middle of a value") from None
@@ -148,6 +177,15 @@ class _Reader:
         begin = self.position
         self.position = begin + form.size
         return form.unpack_from(self._raw, begin)
+
+    def asked(self) -> tuple[Any, ...]:
+        _, verb, number, to, source, tag, nbytes, code, *room = self._unpack(ASKS)
+        x = elements(code, nbytes)
+        if code:
+            as_bytes(x).data[:] = self._take(nbytes)
+            _refuse_half_truths(code, x)
+        where = str(self._raw[self.position :], "utf-8", "replace")
+        return MESSAGES[verb], number, where, x, to, *room, source, tag
 
     def value(self, depth: int) -> Any:
         self._items -= 1
@@ -227,9 +265,13 @@ class _Reader:
             as_bytes(x)[:] = np.frombuffer(self._take(len(as_bytes(x))), np.uint8)
         else:
             x = np.ndarray(shape, dtype, self._take(size * dtype.itemsize)).copy()
-        if TYPE_NAMES[code] == "bool" and np.any(as_bytes(x) > 1):
-            raise Malformed("a truth value that is neither true nor false")
+        _refuse_half_truths(code, x)
         return x if letter != SCALAR else x[()]
+
+
+def _refuse_half_truths(code: int, x: Any) -> None:
+    if TYPE_NAMES[code] == "bool" and np.any(as_bytes(x) > 1):
+        raise Malformed("a truth value that is neither true nor false")
 
 
 def blank(code: int, size: int, tensor: bool = False) -> Any:
@@ -267,7 +309,7 @@ def travelled(value: Any) -> Any:
 
 def _frame(value: Any) -> list[Any]:
     """The parts of a frame, in which arrays are not copied yet."""
-    written = _written(value)
+    written = value if value.__class__ is Frame else _written(value)
     nbytes = sum(map(len, written))
     if nbytes > LARGEST_FRAME:
         raise Unplain(f"{nbytes:,} bytes cannot travel at once, {LARGEST_FRAME:,} can")
@@ -296,7 +338,7 @@ def send_frame(
     while rest:
         _look_at_the_clock(link, deadline)
         with suppress(BlockingIOError):  # a tick is over
-            rest = rest[link.send(rest) :]
+            rest = rest[link.send(rest[:MOST_KEPT]) :]
 
 
 def receive_frame(link: FrameSocket, deadline: float = math.inf) -> Any:
