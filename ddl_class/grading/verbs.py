@@ -9,7 +9,7 @@ import numpy as np
 
 from ddl_class.exercises.graded import run_library
 from ddl_class.grading.inside.project import may_use
-from ddl_class.grading.inside.wire import Frame, Malformed, bringing, elements
+from ddl_class.grading.inside.wire import MESSAGES, Frame, Malformed, bringing, elements
 from ddl_class.grading.submission import plain
 from ddl_runtime.diagnosis.deadlock import MessageMismatch, NoSuchRank
 from ddl_runtime.diagnosis.waits import Mismatch
@@ -20,9 +20,9 @@ MOST_AT_ONCE = 10_000  # requests, spans and communicators of one rank
 ITS_OWN = (MessageMismatch, NoSuchRank, TypeError, ValueError)
 # How many words come with each verb: one that the communicator itself carries out, or a method.
 PLAIN = {"now": 0, "work": 3, "barrier": 0}
-VERBS = PLAIN | {
-    "send": 6, "isend": 6, "recv": 6, "irecv": 6, "sendrecv": 6, "wait": 1, "wait_any": 1,
-    "ledger": 0, "span": 2, "span_end": 0, "combine": 1, "split": 2, "library": 3,
+VERBS = PLAIN | dict.fromkeys(MESSAGES, 6) | {
+    "wait": 1, "wait_any": 1, "ledger": 0, "span": 2, "span_end": 0, "combine": 1, "split": 2,
+    "library": 3,
 }  # fmt: skip
 
 # They only begin something, and a rank asks for the next one without waiting for an answer.
@@ -85,6 +85,8 @@ class Verbs:
             raise Excess(f"more than {MOST_AT_ONCE:,} requests, spans or groups at once")
         comm = self._comms[number]
         try:
+            if verb in MESSAGES:
+                return self._message(comm, verb, *words)
             if verb in PLAIN:
                 answer = getattr(comm, verb)(*words)
             else:
@@ -100,27 +102,23 @@ class Verbs:
             self.mismatch = getattr(error, "mismatch", None)
             return next(kind.__name__ for kind in ITS_OWN if isinstance(error, kind)), str(error)
 
-    def _send(self, comm: Comm, x: Any, to: Any, _: Any, __: Any, ___: Any, tag: Any) -> Frame:
-        self._memory.take(x)
-        comm.send(x, to, tag)
-        return bringing(to, None)
-
-    def _isend(self, comm: Comm, x: Any, to: Any, _: Any, __: Any, ___: Any, tag: Any) -> None:
-        self._memory.take(x)
-        self._begun(comm.isend(x, to, tag), None)
-
-    def _recv(self, comm: Comm, _: Any, __: Any, *wanted: Any) -> Frame:
-        y, source, tag = self._room(*wanted)
-        return self._received(comm.recv(y, source, tag), y)
-
-    def _irecv(self, comm: Comm, _: Any, __: Any, *wanted: Any) -> None:
-        y, source, tag = self._room(*wanted)
-        self._begun(comm.irecv(y, source, tag), y)
-
-    def _sendrecv(self, comm: Comm, x: Any, to: Any, *wanted: Any) -> Frame:
-        y, source, tag = self._room(*wanted)
-        self._memory.take(x)
-        return self._received(comm.sendrecv(x, to, y, source, tag), y)
+    def _message(
+        self, comm: Comm, verb: str, x: Any, to: Any, nbytes: Any, code: Any, source: Any, tag: Any
+    ) -> Frame | None:
+        """Send, receive, or both; or begin it."""
+        receives, words, y = verb.endswith("recv"), [], None
+        if receives:
+            y = self._room(nbytes, code)
+            words = [y, source]
+        if "send" in verb:
+            self._memory.take(x)
+            words = [x, to, *words]
+        done = getattr(comm, verb)(*words, tag)
+        if verb not in UNANSWERED:
+            return self._received(done if receives else to, y)
+        self._made += 1  # as the rank counts them
+        self._requests[self._made] = done, y
+        return None
 
     def _wait(self, comm: Comm, number: Any, place: int = 0) -> Frame:
         request, y = self._request(number)
@@ -136,21 +134,17 @@ class Verbs:
         chosen = comm.wait_any([self._request(numbers[place])[0] for place in places])
         return self._wait(comm, numbers[places[chosen]], places[chosen])
 
-    def _begun(self, request: Request, y: Any) -> None:
-        self._made += 1  # as the rank counts them
-        self._requests[self._made] = request, y
-
     def _request(self, number: Any) -> tuple[Request, Any]:
         if not isinstance(number, int) or number not in self._requests:
             raise Malformed("it waits for a request that is not under way")
         return self._requests[number]
 
-    def _room(self, nbytes: Any, code: Any, source: Any, tag: Any) -> tuple[Any, Any, Any]:
+    def _room(self, nbytes: Any, code: Any) -> Any:
         if not isinstance(nbytes, int) or not isinstance(code, int):
             raise Malformed("a number of bytes, and a type of elements, are whole numbers")
         y = elements(code, nbytes)
         self._memory.take(y)
-        return y, source, tag
+        return y
 
     def _received(self, source: int, y: Any, place: int = 0) -> Frame:
         self._memory.take(y, -2)  # the message and the room for it

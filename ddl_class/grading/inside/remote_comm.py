@@ -16,7 +16,13 @@ from types import FrameType
 from typing import Any
 
 from ddl_class.grading.inside.project import CLOSED_VERBS, refuse_verb
-from ddl_class.grading.inside.wire import NUMPY_KNOWS, FrameSocket, asking, receive_frame, send_frame
+from ddl_class.grading.inside.wire import (
+    NUMPY_KNOWS,
+    FrameSocket,
+    asking,
+    receive_frame,
+    send_frame,
+)
 from ddl_runtime.core import arrays
 from ddl_runtime.core.arrays import Array, Operation, Phantom
 from ddl_runtime.core.checks import check_peer, check_work
@@ -80,29 +86,28 @@ class RemoteMessages:
     def _message(
         self, verb: str, x: Array | None, to: int, y: Array | None, source: int, tag: int
     ) -> int:
+        """The rank that it came from; or the number of a message that only begins."""
+        if x is not None:
+            to, tag = check_peer(to, tag, verb if y is None else "sendrecv to", self._size)
+        if y is not None:
+            source, tag = check_peer(source, tag, verb, self._size)
         where, begins = source_line(inspect.currentframe()), verb in ("isend", "irecv")
         self._put(asking(verb, self._number, where, x, to, y, source, tag), begins)
         return next(self._requests) if begins else _received(_answer(self._link), y)
 
     def send(self, x: Array, to: int, tag: int = 0) -> None:
-        to, tag = check_peer(to, tag, "send", self._size)
         self._message("send", x, to, None, 0, tag)
 
     def isend(self, x: Array, to: int, tag: int = 0) -> RemoteRequest:
-        to, tag = check_peer(to, tag, "isend", self._size)
         return RemoteRequest(self, self._message("isend", x, to, None, 0, tag), None)
 
     def recv(self, x: Array, source: int, tag: int = 0) -> int:
-        source, tag = check_peer(source, tag, "recv", self._size)
         return self._message("recv", None, 0, x, source, tag)
 
     def irecv(self, x: Array, source: int, tag: int = 0) -> RemoteRequest:
-        source, tag = check_peer(source, tag, "irecv", self._size)
         return RemoteRequest(self, self._message("irecv", None, 0, x, source, tag), x)
 
     def sendrecv(self, x: Array, to: int, y: Array, source: int, tag: int = 0) -> int:
-        to, tag = check_peer(to, tag, "sendrecv to", self._size)
-        source, tag = check_peer(source, tag, "sendrecv", self._size)
         return self._message("sendrecv", x, to, y, source, tag)
 
     def wait_any(self, requests: list[RemoteRequest]) -> RemoteRequest:

@@ -22,7 +22,7 @@ from ddl_runtime.core.element_types import TYPE_NAMES, is_tensor
 from ddl_teach.theory.machine import Cluster, Link
 
 LARGEST_FRAME = 64 * 2**20
-MOST_KEPT = 2**16  # bytes of frames that go together
+PACKET = 2**16  # bytes: so much is sent and received at once, and frames go together up to here
 MOST_ITEMS = 200_000  # values in one frame: each costs far more memory than its bytes
 DEEPEST = 16
 LONGEST_INT = 64  # bytes
@@ -80,6 +80,8 @@ def encode(value: Any) -> bytes:
 
 
 def _written(value: Any) -> list[Any]:
+    if value.__class__ is Frame:
+        return value  # type: ignore[no-any-return]
     written: list[Any] = []
     _write(value, written.append, DEEPEST)
     return written
@@ -180,10 +182,7 @@ class _Reader:
 
     def asked(self) -> tuple[Any, ...]:
         _, verb, number, to, source, tag, nbytes, code, *room = self._unpack(ASKS)
-        x = elements(code, nbytes)
-        if code:
-            as_bytes(x).data[:] = self._take(nbytes)
-            _refuse_half_truths(code, x)
+        x = self._filled(elements(code, nbytes), code)
         where = str(self._raw[self.position :], "utf-8", "replace")
         return MESSAGES[verb], number, where, x, to, *room, source, tag
 
@@ -259,19 +258,16 @@ class _Reader:
         # A dimension of 0 makes the size 0 whatever the others claim to be.
         if size > LARGEST_FRAME or max(shape, default=0) > LARGEST_FRAME:
             raise Malformed(f"an array of shape {shape}")
-        dtype = None if letter == TENSOR else DTYPES[code]
-        if dtype is None:
-            x = blank(code, size, tensor=True).reshape(shape)
-            as_bytes(x)[:] = np.frombuffer(self._take(len(as_bytes(x))), np.uint8)
-        else:
-            x = np.ndarray(shape, dtype, self._take(size * dtype.itemsize)).copy()
-        _refuse_half_truths(code, x)
+        x = self._filled(blank(code, size, letter == TENSOR).reshape(shape), code)
         return x if letter != SCALAR else x[()]
 
-
-def _refuse_half_truths(code: int, x: Any) -> None:
-    if TYPE_NAMES[code] == "bool" and np.any(as_bytes(x) > 1):
-        raise Malformed("a truth value that is neither true nor false")
+    def _filled(self, x: Any, code: int) -> Any:
+        if code:
+            raw = as_bytes(x)
+            raw.data[:] = self._take(len(raw))
+            if TYPE_NAMES[code] == "bool" and np.any(raw > 1):
+                raise Malformed("a truth value that is neither true nor false")
+        return x
 
 
 def blank(code: int, size: int, tensor: bool = False) -> Any:
@@ -309,7 +305,7 @@ def travelled(value: Any) -> Any:
 
 def _frame(value: Any) -> list[Any]:
     """The parts of a frame, in which arrays are not copied yet."""
-    written = value if value.__class__ is Frame else _written(value)
+    written = _written(value)
     nbytes = sum(map(len, written))
     if nbytes > LARGEST_FRAME:
         raise Unplain(f"{nbytes:,} bytes cannot travel at once, {LARGEST_FRAME:,} can")
@@ -321,7 +317,7 @@ class FrameSocket(socket.socket):
 
     def __init__(self, link: socket.socket) -> None:
         super().__init__(fileno=link.detach())
-        self.early: bytes | bytearray = b""  # what came together with the last frame
+        self.early = bytearray()  # what came together with the last frame
         self.kept = b""  # frames that go with the next one
         self.ticks = False  # whether its calls return after each TICK
 
@@ -332,13 +328,13 @@ def send_frame(
     """Send one value; `deadline` is a time of `time.monotonic`. What needs no answer may go
     together with the next value."""
     together = b"".join((link.kept, *_frame(value)))
-    keeps = with_next and len(together) < MOST_KEPT
+    keeps = with_next and len(together) < PACKET
     link.kept = together if keeps else b""
     rest = memoryview(b"" if keeps else together)
     while rest:
         _look_at_the_clock(link, deadline)
         with suppress(BlockingIOError):  # a tick is over
-            rest = rest[link.send(rest[:MOST_KEPT]) :]
+            rest = rest[link.send(rest[:PACKET]) :]
 
 
 def receive_frame(link: FrameSocket, deadline: float = math.inf) -> Any:
@@ -355,20 +351,15 @@ def receive_frame(link: FrameSocket, deadline: float = math.inf) -> Any:
 
 def _fill(link: FrameSocket, count: int, deadline: float) -> None:
     """Receive until `count` bytes have arrived that nobody has asked for yet."""
-    while (missing := count - len(link.early)) > 0:
+    while len(link.early) < count:
         _look_at_the_clock(link, deadline)
         try:
-            # Memory is spent on what has come, not on what was announced.
-            piece = link.recv(min(max(missing, 2**16), 2**20))
+            piece = link.recv(PACKET)
         except BlockingIOError:
             continue  # a tick is over
         if not piece:
             raise EOFError("the other side has closed the connection")
-        if link.early:
-            link.early = bytearray(link.early) if type(link.early) is bytes else link.early
-            link.early += piece
-        else:
-            link.early = piece
+        link.early += piece
 
 
 def _look_at_the_clock(link: FrameSocket, deadline: float) -> None:
