@@ -150,7 +150,7 @@ class Sandboxed:
     def __init__(self, server: SandboxServer, process: int, link: socket.socket) -> None:
         self._server = server
         self._process = process
-        self._link = wire.FrameSocket(link)
+        self._link = wire.FrameSocket(link, ticks=True)
 
     def tell(self, value: Any, deadline: float) -> None:
         try:

@@ -28,10 +28,12 @@ DEEPEST = 16
 LONGEST_INT = 64  # bytes
 MOST_AXES = 8
 MANY = {dict: b"m", list: b"l", tuple: b"t", set: b"e", frozenset: b"e"}
-MACHINES = (Link, Cluster)  # what a message costs, and nodes of ranks: plain data of plain data
+# What a message costs, nodes of ranks, arrays without data: plain data, by names.
+PLAIN = {kind: [each.name for each in fields(kind)] for kind in (Link, Cluster)}
+PLAIN[Phantom] = ["nbytes", "itemsize"]
 NUMPY_KNOWS = frozenset(TYPE_NAMES) - {"phantom", "bfloat16", "complex32"}
 DTYPES = [np.dtype(name) if name in NUMPY_KNOWS else None for name in TYPE_NAMES]
-COUNT, FLOAT, COMPLEX, PHANTOM = map(struct.Struct, ("<I", "<d", "<dd", "<QI"))
+COUNT, FLOAT, COMPLEX = map(struct.Struct, ("<I", "<d", "<dd"))
 SHAPES = [struct.Struct(f"<{axes}Q") for axes in range(MOST_AXES + 1)]
 NUMBER, TEXT, LIST, SCALAR, TENSOR, ASKED, BROUGHT = b"islnxvr"
 NOTHING = {b"N"[0]: None, b"T"[0]: True, b"F"[0]: False}
@@ -122,11 +124,9 @@ def _write(value: Any, put: Any, depth: int) -> None:
         put(b"c" + COMPLEX.pack(value.real, value.imag))
     elif isinstance(value, (bytes, bytearray)):
         put(b"b" + COUNT.pack(len(value)) + bytes(value))
-    elif value.__class__ is Phantom:
-        put(b"p" + PHANTOM.pack(value.nbytes, value.itemsize))
-    elif value.__class__ in MACHINES:
-        put(b"k" + bytes((MACHINES.index(value.__class__),)))
-        _write(tuple(getattr(value, field.name) for field in fields(value)), put, depth - 1)
+    elif names := PLAIN.get(value.__class__):
+        put(b"k" + bytes(([*PLAIN].index(value.__class__),)))
+        _write(tuple(getattr(value, name) for name in names), put, depth - 1)
     elif is_tensor(value):
         put(b"x")
         _write_array(value.detach().contiguous(), put)
@@ -216,24 +216,19 @@ class _Reader:
             return {self._key(): self.value(depth - 1) for _ in range(self._count(2))}
         if letter in b"e":
             return {self._key() for _ in range(self._count(1))}
-        if letter in b"p":
-            nbytes, itemsize = self._unpack(PHANTOM)
-            if itemsize < 1 or nbytes % itemsize:
-                raise Malformed(f"a Phantom of {nbytes} bytes in elements of {itemsize}")
-            return Phantom(nbytes, itemsize)
         if letter in b"k":
             return self._machine(depth)
         raise Malformed(f"no kind of value is called {letter!r}")
 
-    def _machine(self, depth: int) -> Link | Cluster:
+    def _machine(self, depth: int) -> Link | Cluster | Phantom:
         (number,) = self._take(1)
         parts = self.value(depth - 1)
-        if number >= len(MACHINES) or not isinstance(parts, tuple):
+        if number >= len(PLAIN) or not isinstance(parts, tuple):
             raise Malformed(f"a machine of kind {number}")
         if any(not isinstance(part, (int, float, Link)) for part in parts):
             raise Malformed("a machine that is not made of numbers")
         try:
-            return MACHINES[number](*parts)
+            return [*PLAIN][number](*parts)
         except (TypeError, ValueError) as error:
             raise Malformed(str(error)) from None
 
@@ -313,13 +308,15 @@ def _frame(value: Any) -> list[Any]:
 
 
 class FrameSocket(socket.socket):
-    """A socket for frames, made of `link`, which is detached and of no more use."""
+    """A socket for frames, made of `link`, which is detached and of no more use. With `ticks` its
+    calls return after each TICK, so that a deadline is seen."""
 
-    def __init__(self, link: socket.socket) -> None:
+    def __init__(self, link: socket.socket, ticks: bool = False) -> None:
         super().__init__(fileno=link.detach())
         self.early = bytearray()  # what came together with the last frame
         self.kept = b""  # frames that go with the next one
-        self.ticks = False  # whether its calls return after each TICK
+        for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO) if ticks else ():
+            self.setsockopt(socket.SOL_SOCKET, option, TICK)
 
 
 def send_frame(
@@ -332,41 +329,31 @@ def send_frame(
     link.kept = together if keeps else b""
     rest = memoryview(b"" if keeps else together)
     while rest:
-        _look_at_the_clock(link, deadline)
+        _refuse_late(deadline)
         with suppress(BlockingIOError):  # a tick is over
             rest = rest[link.send(rest[:PACKET]) :]
 
 
 def receive_frame(link: FrameSocket, deadline: float = math.inf) -> Any:
     """Receive one value, or `EOFError` where the other side has gone."""
-    _fill(link, 4, deadline)
-    (count,) = COUNT.unpack_from(link.early)
-    if count > LARGEST_FRAME:
-        raise Malformed(f"{count:,} bytes are announced, {LARGEST_FRAME:,} are allowed")
-    _fill(link, 4 + count, deadline)
+    end = 0
+    while not end or len(link.early) < end:
+        if not end and len(link.early) >= 4:
+            (count,) = COUNT.unpack_from(link.early)
+            if count > LARGEST_FRAME:
+                raise Malformed(f"{count:,} bytes are announced, {LARGEST_FRAME:,} are allowed")
+            end = 4 + count
+            continue
+        _refuse_late(deadline)
+        with suppress(BlockingIOError):  # a tick is over
+            if not (piece := link.recv(PACKET)):
+                raise EOFError("the other side has closed the connection")
+            link.early += piece
     # Only what came after it is copied, which is short: the frame may be long.
-    came, link.early = link.early, link.early[4 + count :]
-    return decode(memoryview(came)[4 : 4 + count])
+    came, link.early = link.early, link.early[end:]
+    return decode(memoryview(came)[4:end])
 
 
-def _fill(link: FrameSocket, count: int, deadline: float) -> None:
-    """Receive until `count` bytes have arrived that nobody has asked for yet."""
-    while len(link.early) < count:
-        _look_at_the_clock(link, deadline)
-        try:
-            piece = link.recv(PACKET)
-        except BlockingIOError:
-            continue  # a tick is over
-        if not piece:
-            raise EOFError("the other side has closed the connection")
-        link.early += piece
-
-
-def _look_at_the_clock(link: FrameSocket, deadline: float) -> None:
-    if deadline < math.inf:
-        if time.monotonic() >= deadline:
-            raise Late("the time was up")
-        if not link.ticks:  # the kernel counts them: a call of it for each frame, not three
-            link.ticks = True
-            for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
-                link.setsockopt(socket.SOL_SOCKET, option, TICK)
+def _refuse_late(deadline: float) -> None:
+    if time.monotonic() >= deadline:
+        raise Late("the time was up")
