@@ -91,9 +91,8 @@ class Verbs:
                 answer = getattr(comm, verb)(*words)
             else:
                 answer = getattr(self, f"_{verb}")(comm, *words)
-            if answer.__class__ is Frame:
-                return answer
-            return None if verb in UNANSWERED else ("done", answer)
+            done = answer if answer.__class__ is Frame else ("done", answer)
+            return None if verb in UNANSWERED else done
         except Malformed:
             raise
         except ITS_OWN as error:

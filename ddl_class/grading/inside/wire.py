@@ -61,8 +61,7 @@ class Frame(list[Any]):
 def asking(
     verb: str, number: int, where: str, x: Any, to: int, y: Any, source: int, tag: int
 ) -> Frame:
-    """A request to send `x`, or to receive into `y`, or both. It is read as a tuple of all this,
-    but for `y` with bytes and type."""
+    """A request to send `x`, to receive into `y`, or both. Of `y` only size and type are sent."""
     sent = describe(x) if x is not None else (0, 0)
     room = describe(y) if y is not None else (0, 0)
     numbers = MESSAGES.index(verb), number, to, source, tag, *sent, *room
@@ -329,7 +328,8 @@ def send_frame(
     link.kept = together if keeps else b""
     rest = memoryview(b"" if keeps else together)
     while rest:
-        _refuse_late(deadline)
+        if time.monotonic() >= deadline:
+            raise Late("the time was up")
         with suppress(BlockingIOError):  # a tick is over
             rest = rest[link.send(rest[:PACKET]) :]
 
@@ -344,7 +344,8 @@ def receive_frame(link: FrameSocket, deadline: float = math.inf) -> Any:
                 raise Malformed(f"{count:,} bytes are announced, {LARGEST_FRAME:,} are allowed")
             end = 4 + count
             continue
-        _refuse_late(deadline)
+        if time.monotonic() >= deadline:
+            raise Late("the time was up")
         with suppress(BlockingIOError):  # a tick is over
             if not (piece := link.recv(PACKET)):
                 raise EOFError("the other side has closed the connection")
@@ -352,8 +353,3 @@ def receive_frame(link: FrameSocket, deadline: float = math.inf) -> Any:
     # Only what came after it is copied, which is short: the frame may be long.
     came, link.early = link.early, link.early[end:]
     return decode(memoryview(came)[4:end])
-
-
-def _refuse_late(deadline: float) -> None:
-    if time.monotonic() >= deadline:
-        raise Late("the time was up")
