@@ -9,7 +9,7 @@ import numpy as np
 
 from ddl_class.exercises.graded import run_library
 from ddl_class.grading.inside.project import may_use
-from ddl_class.grading.inside.wire import MESSAGES, Frame, Malformed, bringing, elements
+from ddl_class.grading.inside.wire import MESSAGES, Malformed, Written, bringing, elements
 from ddl_class.grading.submission import plain
 from ddl_runtime.diagnosis.deadlock import MessageMismatch, NoSuchRank
 from ddl_runtime.diagnosis.waits import Mismatch
@@ -72,7 +72,7 @@ class Verbs:
         place = f"{self._verb} at {self.where}" if self._verb else "its beginning"
         return f"computes since {place}" if self.computing else f"waits in {place}"
 
-    def carry_out(self, request: Any) -> tuple[str, Any] | Frame | None:
+    def carry_out(self, request: Any) -> tuple[str, Any] | Written | None:
         """Carry out a request; returns the answer to send, if the rank waits for one."""
         match request:
             case (str(verb), int(number), str(where), *words) if len(words) == VERBS.get(
@@ -91,7 +91,7 @@ class Verbs:
                 answer = getattr(comm, verb)(*words)
             else:
                 answer = getattr(self, f"_{verb}")(comm, *words)
-            done = answer if answer.__class__ is Frame else ("done", answer)
+            done = answer if answer.__class__ is Written else ("done", answer)
             return None if verb in UNANSWERED else done
         except Malformed:
             raise
@@ -103,7 +103,7 @@ class Verbs:
 
     def _message(
         self, comm: Comm, verb: str, x: Any, to: Any, nbytes: Any, code: Any, source: Any, tag: Any
-    ) -> Frame | None:
+    ) -> Written | None:
         """Send, receive, or both; or begin it."""
         receives, words, y = verb.endswith("recv"), [], None
         if receives:
@@ -119,13 +119,13 @@ class Verbs:
         self._requests[self._made] = done, y
         return None
 
-    def _wait(self, comm: Comm, number: Any, place: int = 0) -> Frame:
+    def _wait(self, comm: Comm, number: Any, place: int = 0) -> Written:
         request, y = self._request(number)
         source = request.wait()
         del self._requests[number]
         return self._received(source, y, place)
 
-    def _wait_any(self, comm: Comm, numbers: Any) -> Frame:
+    def _wait_any(self, comm: Comm, numbers: Any) -> Written:
         if not isinstance(numbers, list):
             raise Malformed("wait_any without a list")
         # Those waited for before keep their places, so that the index means the same to both.
@@ -145,7 +145,7 @@ class Verbs:
         self._memory.take(y)
         return y
 
-    def _received(self, source: int, y: Any, place: int = 0) -> Frame:
+    def _received(self, source: int, y: Any, place: int = 0) -> Written:
         self._memory.take(y, -2)  # the message and the room for it
         return bringing(source, y, place)
 
@@ -173,7 +173,7 @@ class Verbs:
         self._comms.append(group)
         return len(self._comms) - 1, group.rank, group.size, group.node
 
-    def _library(self, comm: Comm, path: Any, x: Any, op: Any) -> Frame:
+    def _library(self, comm: Comm, path: Any, x: Any, op: Any) -> Written:
         """Run a collective that the exercise allows; only its numbers go into the sandbox."""
         if not (isinstance(path, str) and may_use(path, self._allowed) and isinstance(op, str)):
             raise Malformed("it asks for a function of the library that it may not use")

@@ -29,7 +29,7 @@ LONGEST_INT = 64  # bytes
 MOST_AXES = 8
 MANY = {dict: b"m", list: b"l", tuple: b"t", set: b"e", frozenset: b"e"}
 # What a message costs, nodes of ranks, arrays without data: plain data, by names.
-PLAIN = {kind: [each.name for each in fields(kind)] for kind in (Link, Cluster)}
+PLAIN: Any = {kind: [each.name for each in fields(kind)] for kind in (Link, Cluster)}
 PLAIN[Phantom] = ["nbytes", "itemsize"]
 NUMPY_KNOWS = frozenset(TYPE_NAMES) - {"phantom", "bfloat16", "complex32"}
 DTYPES = [np.dtype(name) if name in NUMPY_KNOWS else None for name in TYPE_NAMES]
@@ -54,25 +54,25 @@ class Late(TimeoutError):
     """The time was up before the other side had spoken, or listened."""
 
 
-class Frame(list[Any]):
+class Written(list[Any]):
     """A value that is written already, in parts."""
 
 
 def asking(
     verb: str, number: int, where: str, x: Any, to: int, y: Any, source: int, tag: int
-) -> Frame:
+) -> Written:
     """A request to send `x`, to receive into `y`, or both. Of `y` only size and type are sent."""
     sent = describe(x) if x is not None else (0, 0)
     room = describe(y) if y is not None else (0, 0)
     numbers = MESSAGES.index(verb), number, to, source, tag, *sent, *room
     data = as_bytes(x).data if sent[1] else b""
-    return Frame((ASKS.pack(b"v", *numbers), data, where.encode("utf-8", "replace")))
+    return Written((ASKS.pack(b"v", *numbers), data, where.encode("utf-8", "replace")))
 
 
-def bringing(source: int, y: Any, place: int = 0) -> Frame:
+def bringing(source: int, y: Any, place: int = 0) -> Written:
     """The answer to it: what has come into `y`, and the place of its request among others."""
     data = b"" if y is None or y.__class__ is Phantom else as_bytes(y).data
-    return Frame((BRINGS.pack(b"r", place, source), data))
+    return Written((BRINGS.pack(b"r", place, source), data))
 
 
 def encode(value: Any) -> bytes:
@@ -81,7 +81,7 @@ def encode(value: Any) -> bytes:
 
 
 def _written(value: Any) -> list[Any]:
-    if value.__class__ is Frame:
+    if value.__class__ is Written:
         return value  # type: ignore[no-any-return]
     written: list[Any] = []
     _write(value, written.append, DEEPEST)
