@@ -125,7 +125,7 @@ def _verbs(count: int) -> None:
 
 
 def _messages(count: int) -> None:
-    here, there = socket.socketpair()
+    here, there = socket.socketpair(type=socket.SOCK_SEQPACKET)  # as between grader and rank
     if (process := os.fork()) == 0:
         here.close()
         while message := there.recv(BYTES):

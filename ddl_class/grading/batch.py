@@ -111,7 +111,11 @@ def grade(
             for verdict in pool.map(in_a_sandbox, handed_in):
                 reached.append(verdict)
                 progress(len(reached), len(handed_in), verdict.student)
-            doubtful = [at for at, verdict in enumerate(reached) if verdict.to_be_tried_again]
+            doubtful = [
+                at
+                for at, verdict in enumerate(reached)
+                if verdict.digest and any(score.doubtful for score in verdict.scores)
+            ]
             for done, at in enumerate(doubtful, start=1):
                 again = reached[at], wait_for_quiet()
                 reached[at] = pool.submit(in_a_sandbox, handed_in[at], *again).result()

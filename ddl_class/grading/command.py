@@ -31,7 +31,14 @@ def grade(options: argparse.Namespace) -> int:
 
 def grade_mine(options: argparse.Namespace) -> int:
     """Grade the notebook that is named, or the one in the folder, and print what it earns."""
-    work = Submission("you", _notebook(options.submissions))
+    place = options.submissions
+    notebooks = sorted(place.glob("*.ipynb")) if place.is_dir() else [place]
+    if len(notebooks) != 1:
+        raise Mistake(
+            f"{place.resolve()} holds {len(notebooks) or 'no'} notebooks. Name yours, as in\n"
+            "  ddl-teach grade --mine 06_allreduce.ipynb"
+        )
+    work = Submission("you", notebooks[0])
     assignment = read_assignment(options.source or _source(work.path))
     try:
         answers = read_answers(work.read(), assignment)
@@ -47,18 +54,6 @@ def grade_mine(options: argparse.Namespace) -> int:
     total, most = sum(score.points for score in scores), sum(score.of for score in scores)
     print(f"{work.path.name} as it was saved last: {total:g} of {most:g} points")
     return 0
-
-
-def _notebook(place: Path) -> Path:
-    if not place.is_dir():
-        return place
-    notebooks = sorted(place.glob("*.ipynb"))
-    if len(notebooks) != 1:
-        raise Mistake(
-            f"{place.resolve()} holds {len(notebooks) or 'no'} notebooks. Name yours, as in\n"
-            "  ddl-teach grade --mine 06_allreduce.ipynb"
-        )
-    return notebooks[0]
 
 
 def _source(notebook: Path) -> Path:

@@ -47,15 +47,12 @@ def as_mathml(latex: str, block: bool = False) -> str:
         return f"<code>{escape(latex)}</code>"
 
 
-def exercise_title(name: str) -> str:
-    """'06.ring: A ring all-reduce'."""
-    return escape(f"{name}: {find_exercise(name).title}")
-
-
 def look_of_pages(config: Config) -> None:
     """Have nbconvert use the course's page, and trust nothing of what learners have written."""
     config.HTMLExporter.template_name = "page"
     config.HTMLExporter.extra_template_basedirs = [str(Path(__file__).parent)]
     config.HTMLExporter.exclude_anchor_links = True
-    config.HTMLExporter.filters = {"exercise": exercise_title}
+    config.HTMLExporter.filters = {
+        "exercise": lambda name: escape(f"{name}: {find_exercise(name).title}")
+    }
     config.HTMLExporter.sanitize_html = True

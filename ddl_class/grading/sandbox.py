@@ -150,7 +150,7 @@ class Sandboxed:
     def __init__(self, server: SandboxServer, process: int, link: socket.socket) -> None:
         self._server = server
         self._process = process
-        self._link = wire.FrameSocket(link)
+        self._link = wire.FrameSocket(link, ticks=True)
 
     def tell(self, value: Any, deadline: float) -> None:
         try:
@@ -238,7 +238,7 @@ class SandboxServer(contextlib.AbstractContextManager["SandboxServer"]):
 
     def start_rank(self, limits: Limits, walls: str = "") -> Sandboxed:
         """A new rank in its sandbox, which has not received anything yet."""
-        link, other = socket.socketpair()
+        link, other = socket.socketpair(type=socket.SOCK_SEQPACKET)
         with other:
             request = {
                 "do": "start_rank",

@@ -9,7 +9,7 @@ import numpy as np
 
 from ddl_class.exercises.graded import run_library
 from ddl_class.grading.inside.project import may_use
-from ddl_class.grading.inside.wire import Malformed, elements
+from ddl_class.grading.inside.wire import MESSAGES, Malformed, Written, bringing, elements
 from ddl_class.grading.submission import plain
 from ddl_runtime.diagnosis.deadlock import MessageMismatch, NoSuchRank
 from ddl_runtime.diagnosis.waits import Mismatch
@@ -20,9 +20,9 @@ MOST_AT_ONCE = 10_000  # requests, spans and communicators of one rank
 ITS_OWN = (MessageMismatch, NoSuchRank, TypeError, ValueError)
 # How many words come with each verb: one that the communicator itself carries out, or a method.
 PLAIN = {"now": 0, "work": 3, "barrier": 0}
-VERBS = PLAIN | {
-    "send": 3, "isend": 3, "recv": 4, "irecv": 4, "sendrecv": 6, "wait": 1, "wait_any": 1,
-    "ledger": 0, "span": 2, "span_end": 0, "combine": 1, "split": 2, "library": 3,
+VERBS = PLAIN | dict.fromkeys(MESSAGES, 6) | {
+    "wait": 1, "wait_any": 1, "ledger": 0, "span": 2, "span_end": 0, "combine": 1, "split": 2,
+    "library": 3,
 }  # fmt: skip
 
 # They only begin something, and a rank asks for the next one without waiting for an answer.
@@ -72,7 +72,7 @@ class Verbs:
         place = f"{self._verb} at {self.where}" if self._verb else "its beginning"
         return f"computes since {place}" if self.computing else f"waits in {place}"
 
-    def carry_out(self, request: Any) -> tuple[str, Any] | None:
+    def carry_out(self, request: Any) -> tuple[str, Any] | Written | None:
         """Carry out a request; returns the answer to send, if the rank waits for one."""
         match request:
             case (str(verb), int(number), str(where), *words) if len(words) == VERBS.get(
@@ -85,11 +85,14 @@ class Verbs:
             raise Excess(f"more than {MOST_AT_ONCE:,} requests, spans or groups at once")
         comm = self._comms[number]
         try:
+            if verb in MESSAGES:
+                return self._message(comm, verb, *words)
             if verb in PLAIN:
                 answer = getattr(comm, verb)(*words)
             else:
                 answer = getattr(self, f"_{verb}")(comm, *words)
-            return None if verb in UNANSWERED else ("done", answer)
+            done = answer if answer.__class__ is Written else ("done", answer)
+            return None if verb in UNANSWERED else done
         except Malformed:
             raise
         except ITS_OWN as error:
@@ -98,46 +101,37 @@ class Verbs:
             self.mismatch = getattr(error, "mismatch", None)
             return next(kind.__name__ for kind in ITS_OWN if isinstance(error, kind)), str(error)
 
-    def _send(self, comm: Comm, x: Any, to: Any, tag: Any) -> None:
-        self._memory.take(x)
-        comm.send(x, to, tag)
+    def _message(
+        self, comm: Comm, verb: str, x: Any, to: Any, nbytes: Any, code: Any, source: Any, tag: Any
+    ) -> Written | None:
+        """Send, receive, or both; or begin it."""
+        receives, words, y = verb.endswith("recv"), [], None
+        if receives:
+            y = self._room(nbytes, code)
+            words = [y, source]
+        if "send" in verb:
+            self._memory.take(x)
+            words = [x, to, *words]
+        done = getattr(comm, verb)(*words, tag)
+        if verb not in UNANSWERED:
+            return self._received(done if receives else to, y)
+        self._made += 1  # as the rank counts them
+        self._requests[self._made] = done, y
+        return None
 
-    def _isend(self, comm: Comm, x: Any, to: Any, tag: Any) -> None:
-        self._memory.take(x)
-        self._begun(comm.isend(x, to, tag), None)
-
-    def _recv(self, comm: Comm, nbytes: Any, code: Any, source: Any, tag: Any) -> tuple:
-        y = self._room(nbytes, code)
-        return self._received(comm.recv(y, source, tag), y)
-
-    def _irecv(self, comm: Comm, nbytes: Any, code: Any, source: Any, tag: Any) -> None:
-        y = self._room(nbytes, code)
-        self._begun(comm.irecv(y, source, tag), y)
-
-    def _sendrecv(
-        self, comm: Comm, x: Any, to: Any, nbytes: Any, code: Any, source: Any, tag: Any
-    ) -> tuple:
-        y = self._room(nbytes, code)
-        self._memory.take(x)
-        return self._received(comm.sendrecv(x, to, y, source, tag), y)
-
-    def _wait(self, comm: Comm, number: Any) -> tuple:
+    def _wait(self, comm: Comm, number: Any, place: int = 0) -> Written:
         request, y = self._request(number)
         source = request.wait()
         del self._requests[number]
-        return self._received(source, y)
+        return self._received(source, y, place)
 
-    def _wait_any(self, comm: Comm, numbers: Any) -> tuple:
+    def _wait_any(self, comm: Comm, numbers: Any) -> Written:
         if not isinstance(numbers, list):
             raise Malformed("wait_any without a list")
         # Those waited for before keep their places, so that the index means the same to both.
         places = [place for place, number in enumerate(numbers) if number is not None]
         chosen = comm.wait_any([self._request(numbers[place])[0] for place in places])
-        return (places[chosen], *self._wait(comm, numbers[places[chosen]]))
-
-    def _begun(self, request: Request, y: Any) -> None:
-        self._made += 1  # as the rank counts them
-        self._requests[self._made] = request, y
+        return self._wait(comm, numbers[places[chosen]], places[chosen])
 
     def _request(self, number: Any) -> tuple[Request, Any]:
         if not isinstance(number, int) or number not in self._requests:
@@ -151,9 +145,9 @@ class Verbs:
         self._memory.take(y)
         return y
 
-    def _received(self, source: int, y: Any) -> tuple[int, Any]:
+    def _received(self, source: int, y: Any, place: int = 0) -> Written:
         self._memory.take(y, -2)  # the message and the room for it
-        return source, y
+        return bringing(source, y, place)
 
     def _ledger(self, comm: Comm) -> list[tuple]:
         return [tuple(message) for message in comm.ledger.messages]
@@ -179,7 +173,7 @@ class Verbs:
         self._comms.append(group)
         return len(self._comms) - 1, group.rank, group.size, group.node
 
-    def _library(self, comm: Comm, path: Any, x: Any, op: Any) -> Any:
+    def _library(self, comm: Comm, path: Any, x: Any, op: Any) -> Written:
         """Run a collective that the exercise allows; only its numbers go into the sandbox."""
         if not (isinstance(path, str) and may_use(path, self._allowed) and isinstance(op, str)):
             raise Malformed("it asks for a function of the library that it may not use")
@@ -188,4 +182,4 @@ class Verbs:
         self._memory.take(x)
         run_library(comm, path, x, op)
         self._memory.take(x, -1)
-        return x
+        return bringing(0, x)

@@ -41,11 +41,6 @@ class Verdict:
     def text(self) -> str:
         return json.dumps(asdict(self), indent=1)
 
-    @property
-    def to_be_tried_again(self) -> bool:
-        """Whether the submission was graded and a score is doubtful."""
-        return bool(self.digest) and any(score.doubtful for score in self.scores)
-
 
 def verdicts_folder(out: Path, assignment: str) -> Path:
     """Where the verdicts on one assignment are kept."""

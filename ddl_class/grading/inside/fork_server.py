@@ -81,7 +81,8 @@ class ForkServer:
     def _start_rank(self, link: int, apart: bool, **limits: Any) -> dict[str, Any]:
         owner = os.geteuid(), os.getegid()
         try:
-            child = namespaces.fork_apart() if apart else os.fork()
+            new = namespaces.EVERYTHING | (kernel.NEW_USER if owner[0] else 0)
+            child = kernel.fork(new) if apart else os.fork()
         except OSError as error:
             os.close(link)
             return {"failed": f"{type(error).__name__}: {error}"}

@@ -31,11 +31,6 @@ class _Attributes(ctypes.Structure):
     _fields_ = [(name, ctypes.c_uint64) for name in ("set", "clear", "propagation", "userns")]
 
 
-def fork_apart() -> int:
-    """As os.fork, but the child is process 1 of new namespaces."""
-    return kernel.fork(EVERYTHING | (kernel.NEW_USER if os.geteuid() else 0))
-
-
 def map_user(user: int, group: int) -> None:
     """In a new user namespace: this user and group of the machine are INSIDE_ID here."""
     for name, text in (

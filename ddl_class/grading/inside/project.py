@@ -97,15 +97,6 @@ def may_use(path: str, allowed: Sequence[str]) -> bool:
     return path in [f"{PACKAGE}.collectives.{name}" for name in allowed]
 
 
-def library_words(path: str, allowed: Sequence[str]) -> str:
-    """Why an answer that calls a function of the library is not right."""
-    besides = f" and {', '.join(allowed)}" if allowed else ""
-    return (
-        f"it calls {path}, and the exercise asks for your own lines in its place. Of the library "
-        f"an answer may use ddl_teach.comm{besides}."
-    )
-
-
 def refuse_verb(verb: str, *_: Any, **__: Any) -> NoReturn:
     """Stands for a verb of the communicator that does not run where exercises are graded."""
     raise ForbiddenUse(
@@ -144,7 +135,11 @@ class Library:
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         if not may_use(self._path, self._allowed):
-            raise ForbiddenUse(library_words(self._path, self._allowed))
+            besides = f" and {', '.join(self._allowed)}" if self._allowed else ""
+            raise ForbiddenUse(
+                f"it calls {self._path}, and the exercise asks for your own lines in its place. "
+                f"Of the library an answer may use ddl_teach.comm{besides}."
+            )
         comm, *words = arguments
         return comm.library(self._path, *words, **named)
 

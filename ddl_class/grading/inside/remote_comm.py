@@ -16,7 +16,13 @@ from types import FrameType
 from typing import Any
 
 from ddl_class.grading.inside.project import CLOSED_VERBS, refuse_verb
-from ddl_class.grading.inside.wire import NUMPY_KNOWS, FrameSocket, receive_frame, send_frame
+from ddl_class.grading.inside.wire import (
+    NUMPY_KNOWS,
+    FrameSocket,
+    asking,
+    receive_frame,
+    send_frame,
+)
 from ddl_runtime.core import arrays
 from ddl_runtime.core.arrays import Array, Operation, Phantom
 from ddl_runtime.core.checks import check_peer, check_work
@@ -70,32 +76,44 @@ class RemoteMessages:
     def begin(self, verb: str, *words: Any, with_next: bool = True) -> None:
         """Ask for what needs no answer, as this rank knows whether it can be done."""
         line = source_line(inspect.currentframe())
-        send_frame(self._link, (verb, self._number, line, *words), with_next=with_next)
+        self._put((verb, self._number, line, *words), with_next)
+
+    def _put(self, request: Any, with_next: bool) -> None:
+        send_frame(self._link, request, with_next=with_next)
         if with_next and not self._link.kept:
             self.ask("now")  # many bytes have gone: the grader looks first whether it has room
 
+    def _message(
+        self, verb: str, x: Array | None, to: int, y: Array | None, source: int, tag: int
+    ) -> int:
+        """The rank that it came from; or the number of a message that only begins."""
+        if x is not None:
+            to, tag = check_peer(to, tag, verb if y is None else "sendrecv to", self._size)
+        if y is not None:
+            source, tag = check_peer(source, tag, verb, self._size)
+        where, begins = source_line(inspect.currentframe()), verb in ("isend", "irecv")
+        self._put(asking(verb, self._number, where, x, to, y, source, tag), begins)
+        return next(self._requests) if begins else _received(_answer(self._link), y)
+
     def send(self, x: Array, to: int, tag: int = 0) -> None:
-        self.ask("send", _content(x), to, tag)
+        self._message("send", x, to, None, 0, tag)
 
     def isend(self, x: Array, to: int, tag: int = 0) -> RemoteRequest:
-        self.begin("isend", _content(x), *check_peer(to, tag, "isend", self._size))
-        return RemoteRequest(self, next(self._requests), None)
+        return RemoteRequest(self, self._message("isend", x, to, None, 0, tag), None)
 
     def recv(self, x: Array, source: int, tag: int = 0) -> int:
-        return _received(self.ask("recv", *_room(x), source, tag), x)
+        return self._message("recv", None, 0, x, source, tag)
 
     def irecv(self, x: Array, source: int, tag: int = 0) -> RemoteRequest:
-        self.begin("irecv", *_room(x), *check_peer(source, tag, "irecv", self._size))
-        return RemoteRequest(self, next(self._requests), x)
+        return RemoteRequest(self, self._message("irecv", None, 0, x, source, tag), x)
 
     def sendrecv(self, x: Array, to: int, y: Array, source: int, tag: int = 0) -> int:
-        answer = self.ask("sendrecv", _content(x), to, *_room(y), source, tag)
-        return _received(answer, y)
+        return self._message("sendrecv", x, to, y, source, tag)
 
     def wait_any(self, requests: list[RemoteRequest]) -> RemoteRequest:
-        index, *answer = self.ask("wait_any", [request.number for request in requests])
-        requests[index].take(answer)
-        return requests[index]
+        answer = self.ask("wait_any", [request.number for request in requests])
+        requests[answer[0]].take(answer)
+        return requests[answer[0]]
 
 
 class RemoteComm:
@@ -170,7 +188,10 @@ class RemoteComm:
         arrays.check_writable(x)
         if not isinstance(op, str):
             raise TypeError('here op must be a name, "sum", "max", "min" or "product"')
-        _received((0, self._grader.ask("library", path, _content(x), op)), x)
+        # Always an array: the grader need not have imported torch.
+        known = is_tensor(x) and arrays.type_name(x) in NUMPY_KNOWS
+        content = x.detach().numpy() if known else x
+        _received(self._grader.ask("library", path, content, op), x)
         part = path.endswith("reduce_scatter")
         return arrays.split_evenly(x, self.size)[self.rank] if part else None
 
@@ -205,22 +226,9 @@ def source_line(frame: FrameType | None) -> str:
     return f"line {frame.f_lineno} of {frame.f_code.co_filename}, in {frame.f_code.co_name}"
 
 
-def _content(x: Array) -> Array:
-    """The numbers of `x`, always as an array: the grader need not have imported torch."""
-    known = arrays.type_name(x) in NUMPY_KNOWS
-    return x.detach().numpy() if is_tensor(x) and known else x
-
-
-def _room(y: Array) -> tuple[int, int]:
-    """What the grader must know of the array that is received into."""
-    nbytes, code = arrays.describe(y)
-    arrays.check_writable(y)
-    return nbytes, code
-
-
 def _received(answer: Sequence[Any], y: Array | None) -> int:
-    """Put the data that came into the array that waits for it; returns its sender."""
-    source, data = answer
-    if y is not None and y.__class__ is not Phantom:
-        arrays.as_bytes(y)[:] = arrays.as_bytes(data)
+    """Put the bytes that came into the array that waits for them; returns their sender."""
+    _, source, data = answer
+    if data:
+        arrays.as_bytes(y).data[:] = data
     return source

@@ -22,19 +22,23 @@ from ddl_runtime.core.element_types import TYPE_NAMES, is_tensor
 from ddl_teach.theory.machine import Cluster, Link
 
 LARGEST_FRAME = 64 * 2**20
-MOST_KEPT = 2**16  # bytes of frames that go together
+PACKET = 2**16  # bytes: so much is sent and received at once, and frames go together up to here
 MOST_ITEMS = 200_000  # values in one frame: each costs far more memory than its bytes
 DEEPEST = 16
 LONGEST_INT = 64  # bytes
 MOST_AXES = 8
 MANY = {dict: b"m", list: b"l", tuple: b"t", set: b"e", frozenset: b"e"}
-MACHINES = (Link, Cluster)  # what a message costs, and nodes of ranks: plain data of plain data
+# What a message costs, nodes of ranks, arrays without data: plain data, by names.
+PLAIN: Any = {kind: [each.name for each in fields(kind)] for kind in (Link, Cluster)}
+PLAIN[Phantom] = ["nbytes", "itemsize"]
 NUMPY_KNOWS = frozenset(TYPE_NAMES) - {"phantom", "bfloat16", "complex32"}
 DTYPES = [np.dtype(name) if name in NUMPY_KNOWS else None for name in TYPE_NAMES]
-COUNT, FLOAT, COMPLEX, PHANTOM = map(struct.Struct, ("<I", "<d", "<dd", "<QI"))
+COUNT, FLOAT, COMPLEX = map(struct.Struct, ("<I", "<d", "<dd"))
 SHAPES = [struct.Struct(f"<{axes}Q") for axes in range(MOST_AXES + 1)]
-NUMBER, TEXT, LIST, SCALAR, TENSOR = b"islnx"
+NUMBER, TEXT, LIST, SCALAR, TENSOR, ASKED, BROUGHT = b"islnxvr"
 NOTHING = {b"N"[0]: None, b"T"[0]: True, b"F"[0]: False}
+MESSAGES = ("send", "isend", "recv", "irecv", "sendrecv")
+ASKS, BRINGS = struct.Struct("<cBIqqqQBQB"), struct.Struct("<cqq")
 TICK = struct.pack("ll", 0, 100_000)  # 0.1 s: how often who waits looks at the clock
 
 
@@ -50,12 +54,35 @@ class Late(TimeoutError):
     """The time was up before the other side had spoken, or listened."""
 
 
+class Written(list[Any]):
+    """A value that is written already, in parts."""
+
+
+def asking(
+    verb: str, number: int, where: str, x: Any, to: int, y: Any, source: int, tag: int
+) -> Written:
+    """A request to send `x`, to receive into `y`, or both. Of `y` only size and type are sent."""
+    sent = describe(x) if x is not None else (0, 0)
+    room = describe(y) if y is not None else (0, 0)
+    numbers = MESSAGES.index(verb), number, to, source, tag, *sent, *room
+    data = as_bytes(x).data if sent[1] else b""
+    return Written((ASKS.pack(b"v", *numbers), data, where.encode("utf-8", "replace")))
+
+
+def bringing(source: int, y: Any, place: int = 0) -> Written:
+    """The answer to it: what has come into `y`, and the place of its request among others."""
+    data = b"" if y is None or y.__class__ is Phantom else as_bytes(y).data
+    return Written((BRINGS.pack(b"r", place, source), data))
+
+
 def encode(value: Any) -> bytes:
     """A plain value as bytes."""
     return b"".join(_written(value))
 
 
 def _written(value: Any) -> list[Any]:
+    if value.__class__ is Written:
+        return value  # type: ignore[no-any-return]
     written: list[Any] = []
     _write(value, written.append, DEEPEST)
     return written
@@ -96,11 +123,9 @@ def _write(value: Any, put: Any, depth: int) -> None:
         put(b"c" + COMPLEX.pack(value.real, value.imag))
     elif isinstance(value, (bytes, bytearray)):
         put(b"b" + COUNT.pack(len(value)) + bytes(value))
-    elif value.__class__ is Phantom:
-        put(b"p" + PHANTOM.pack(value.nbytes, value.itemsize))
-    elif value.__class__ in MACHINES:
-        put(b"k" + bytes((MACHINES.index(value.__class__),)))
-        _write(tuple(getattr(value, field.name) for field in fields(value)), put, depth - 1)
+    elif names := PLAIN.get(value.__class__):
+        put(b"k" + bytes(([*PLAIN].index(value.__class__),)))
+        _write(tuple(getattr(value, name) for name in names), put, depth - 1)
     elif is_tensor(value):
         put(b"x")
         _write_array(value.detach().contiguous(), put)
@@ -123,6 +148,11 @@ def decode(raw: bytes | bytearray | memoryview) -> Any:
     """The value that these bytes are; `Malformed` if they are not exactly one."""
     reader = _Reader(raw)
     try:
+        letter = raw[0]
+        if letter == ASKED:
+            return reader.asked()
+        if letter == BROUGHT:
+            return ("done", (*BRINGS.unpack_from(raw)[1:], raw[BRINGS.size :]))
         value = reader.value(DEEPEST)
     except (struct.error, IndexError):
         raise Malformed("it ends in the middle of a value") from None
@@ -148,6 +178,12 @@ class _Reader:
         begin = self.position
         self.position = begin + form.size
         return form.unpack_from(self._raw, begin)
+
+    def asked(self) -> tuple[Any, ...]:
+        _, verb, number, to, source, tag, nbytes, code, *room = self._unpack(ASKS)
+        x = self._filled(elements(code, nbytes), code)
+        where = str(self._raw[self.position :], "utf-8", "replace")
+        return MESSAGES[verb], number, where, x, to, *room, source, tag
 
     def value(self, depth: int) -> Any:
         self._items -= 1
@@ -179,24 +215,19 @@ class _Reader:
             return {self._key(): self.value(depth - 1) for _ in range(self._count(2))}
         if letter in b"e":
             return {self._key() for _ in range(self._count(1))}
-        if letter in b"p":
-            nbytes, itemsize = self._unpack(PHANTOM)
-            if itemsize < 1 or nbytes % itemsize:
-                raise Malformed(f"a Phantom of {nbytes} bytes in elements of {itemsize}")
-            return Phantom(nbytes, itemsize)
         if letter in b"k":
             return self._machine(depth)
         raise Malformed(f"no kind of value is called {letter!r}")
 
-    def _machine(self, depth: int) -> Link | Cluster:
+    def _machine(self, depth: int) -> Link | Cluster | Phantom:
         (number,) = self._take(1)
         parts = self.value(depth - 1)
-        if number >= len(MACHINES) or not isinstance(parts, tuple):
+        if number >= len(PLAIN) or not isinstance(parts, tuple):
             raise Malformed(f"a machine of kind {number}")
         if any(not isinstance(part, (int, float, Link)) for part in parts):
             raise Malformed("a machine that is not made of numbers")
         try:
-            return MACHINES[number](*parts)
+            return [*PLAIN][number](*parts)
         except (TypeError, ValueError) as error:
             raise Malformed(str(error)) from None
 
@@ -221,15 +252,16 @@ class _Reader:
         # A dimension of 0 makes the size 0 whatever the others claim to be.
         if size > LARGEST_FRAME or max(shape, default=0) > LARGEST_FRAME:
             raise Malformed(f"an array of shape {shape}")
-        dtype = None if letter == TENSOR else DTYPES[code]
-        if dtype is None:
-            x = blank(code, size, tensor=True).reshape(shape)
-            as_bytes(x)[:] = np.frombuffer(self._take(len(as_bytes(x))), np.uint8)
-        else:
-            x = np.ndarray(shape, dtype, self._take(size * dtype.itemsize)).copy()
-        if TYPE_NAMES[code] == "bool" and np.any(as_bytes(x) > 1):
-            raise Malformed("a truth value that is neither true nor false")
+        x = self._filled(blank(code, size, letter == TENSOR).reshape(shape), code)
         return x if letter != SCALAR else x[()]
+
+    def _filled(self, x: Any, code: int) -> Any:
+        if code:
+            raw = as_bytes(x)
+            raw.data[:] = self._take(len(raw))
+            if TYPE_NAMES[code] == "bool" and np.any(raw > 1):
+                raise Malformed("a truth value that is neither true nor false")
+        return x
 
 
 def blank(code: int, size: int, tensor: bool = False) -> Any:
@@ -275,13 +307,15 @@ def _frame(value: Any) -> list[Any]:
 
 
 class FrameSocket(socket.socket):
-    """A socket for frames, made of `link`, which is detached and of no more use."""
+    """A socket for frames, made of `link`, which is detached and of no more use. With `ticks` its
+    calls return after each TICK, so that a deadline is seen."""
 
-    def __init__(self, link: socket.socket) -> None:
+    def __init__(self, link: socket.socket, ticks: bool = False) -> None:
         super().__init__(fileno=link.detach())
-        self.early: bytes | bytearray = b""  # what came together with the last frame
+        self.early = bytearray()  # what came together with the last frame
         self.kept = b""  # frames that go with the next one
-        self.ticks = False  # whether its calls return after each TICK
+        for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO) if ticks else ():
+            self.setsockopt(socket.SOL_SOCKET, option, TICK)
 
 
 def send_frame(
@@ -290,50 +324,32 @@ def send_frame(
     """Send one value; `deadline` is a time of `time.monotonic`. What needs no answer may go
     together with the next value."""
     together = b"".join((link.kept, *_frame(value)))
-    keeps = with_next and len(together) < MOST_KEPT
+    keeps = with_next and len(together) < PACKET
     link.kept = together if keeps else b""
     rest = memoryview(b"" if keeps else together)
     while rest:
-        _look_at_the_clock(link, deadline)
+        if time.monotonic() >= deadline:
+            raise Late("the time was up")
         with suppress(BlockingIOError):  # a tick is over
-            rest = rest[link.send(rest) :]
+            rest = rest[link.send(rest[:PACKET]) :]
 
 
 def receive_frame(link: FrameSocket, deadline: float = math.inf) -> Any:
     """Receive one value, or `EOFError` where the other side has gone."""
-    _fill(link, 4, deadline)
-    (count,) = COUNT.unpack_from(link.early)
-    if count > LARGEST_FRAME:
-        raise Malformed(f"{count:,} bytes are announced, {LARGEST_FRAME:,} are allowed")
-    _fill(link, 4 + count, deadline)
-    # Only what came after it is copied, which is short: the frame may be long.
-    came, link.early = link.early, link.early[4 + count :]
-    return decode(memoryview(came)[4 : 4 + count])
-
-
-def _fill(link: FrameSocket, count: int, deadline: float) -> None:
-    """Receive until `count` bytes have arrived that nobody has asked for yet."""
-    while (missing := count - len(link.early)) > 0:
-        _look_at_the_clock(link, deadline)
-        try:
-            # Memory is spent on what has come, not on what was announced.
-            piece = link.recv(min(max(missing, 2**16), 2**20))
-        except BlockingIOError:
-            continue  # a tick is over
-        if not piece:
-            raise EOFError("the other side has closed the connection")
-        if link.early:
-            link.early = bytearray(link.early) if type(link.early) is bytes else link.early
-            link.early += piece
-        else:
-            link.early = piece
-
-
-def _look_at_the_clock(link: FrameSocket, deadline: float) -> None:
-    if deadline < math.inf:
+    end = 0
+    while not end or len(link.early) < end:
+        if not end and len(link.early) >= 4:
+            (count,) = COUNT.unpack_from(link.early)
+            if count > LARGEST_FRAME:
+                raise Malformed(f"{count:,} bytes are announced, {LARGEST_FRAME:,} are allowed")
+            end = 4 + count
+            continue
         if time.monotonic() >= deadline:
             raise Late("the time was up")
-        if not link.ticks:  # the kernel counts them: a call of it for each frame, not three
-            link.ticks = True
-            for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
-                link.setsockopt(socket.SOL_SOCKET, option, TICK)
+        with suppress(BlockingIOError):  # a tick is over
+            if not (piece := link.recv(PACKET)):
+                raise EOFError("the other side has closed the connection")
+            link.early += piece
+    # Only what came after it is copied, which is short: the frame may be long.
+    came, link.early = link.early, link.early[end:]
+    return decode(memoryview(came)[4:end])

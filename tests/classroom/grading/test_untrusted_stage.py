@@ -5,6 +5,7 @@ import pytest
 from notebook_cells import RING
 
 from ddl_class.exercises.stages import SimulatedStage
+from ddl_class.grading.inside.wire import decode, encode
 from ddl_class.grading.sandbox import Sandboxed
 from ddl_runtime.diagnosis import deadlock
 from ddl_teach import ANY, simulate
@@ -99,7 +100,7 @@ def test_what_only_begins_something_waits_for_no_answer(stage, monkeypatch):
     answers, tell = [], Sandboxed.tell
 
     def noting(rank, value, deadline):
-        answers.append(value)
+        answers.append(decode(encode(value)))
         tell(rank, value, deadline)
 
     monkeypatch.setattr(Sandboxed, "tell", noting)

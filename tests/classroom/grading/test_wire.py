@@ -82,7 +82,7 @@ HOSTILE = {
     "an array of a hundred axes": b"a\x0d\x64" + bytes(800),
     "a scalar with axes": b"n\x0d\1" + struct.pack("<Q", 1) + bytes(8),
     "a number without bytes": b"i\0",
-    "a Phantom of broken elements": b"p" + struct.pack("<QI", 10, 0),
+    "a Phantom of broken elements": b"k\2" + wire.encode((10, 0)),
     "a machine of another kind": b"k\x07" + wire.encode((1, 2)),
     "a machine of too few numbers": b"k\0" + wire.encode((1.0,)),
     "a machine of texts": b"k\0" + wire.encode(("1", "2")),
@@ -114,7 +114,7 @@ def test_values_that_cannot_travel():
 
 @pytest.fixture
 def ends():
-    one, other = map(wire.FrameSocket, socket.socketpair())
+    one, other = (wire.FrameSocket(link, ticks=True) for link in socket.socketpair())
     with one, other:
         yield one, other
 
