@@ -37,7 +37,10 @@ class SimulatedComm(Comm):
         # one call more would be a tenth of its time. All else takes the usual way.
         messages = self._messages
         host = messages.host
-        lane = messages.known.get((to, source, tag)) or messages.lane(to, source, tag)
+        if to is messages.to and source is messages.source and tag is messages.tag:
+            lane = messages.latest
+        else:
+            lane = messages.lane(to, source, tag)
         if lane is None or not x.__class__ is y.__class__ is Phantom or host.crowded:
             return super().sendrecv(x, to, y, source, tag)
         outgoing, incoming, dest, strand, latency, per_byte, lasts, world = lane
@@ -56,10 +59,7 @@ class SimulatedComm(Comm):
         host.ledger.append(entry)
         sent: Any = (start + latency, cost, nbytes, None)
         if lasts:  # until a strict rank has asked for it
-            sent = [*sent, None, strand]
-        spans = messages.spans
-        if spans is not None:
-            spans.append(("send", "send", start, left, dest.index, tag, nbytes))
+            sent = [start + latency, cost, nbytes, None, None, strand]
         if outgoing.asked is not None:
             receiver = outgoing.next_asked()
             if lasts:
@@ -75,7 +75,11 @@ class SimulatedComm(Comm):
             key = messages.context.rank, tag, 0, messages.context.number
             messages.context.simulation.offer(dest, outgoing, key)
 
+        spans = messages.spans
         message = incoming.first
+        if spans is not None and (message is None or message[2] != y.nbytes):
+            spans.append(("send", "send", start, left, *entry[:3]))
+            entry = None  # else it is noted with what is received, as one
         if message is None:
             message = messages.ask(incoming, "sendrecv", (source, tag), y)
         else:
@@ -96,7 +100,7 @@ class SimulatedComm(Comm):
         if clock > begun:
             strand.clock = clock
         if spans is not None:
-            spans.append(("recv", "recv", begun, strand.clock, world, tag, size))
+            spans.append((begun, strand.clock, start, left, entry, world, tag, size))
         if lasts:
             if sent[ASKED] is None:
                 messages.context.block(sent, (messages.context, "send", (to, tag), x))

@@ -238,7 +238,8 @@ class Simulation:
                 message[WAITER] = owner
                 owner.blocked_on = message
             else:
-                self._wake(owner)
+                owner.blocked_on = None
+                self.ready.append(owner)
 
     def _wake(self, strand: Strand) -> None:
         strand.blocked_on = None

@@ -33,8 +33,8 @@ Lane = tuple[Any, ...]
 class PointToPoint:
     """The messages of one simulated rank on one communicator."""
 
-    __slots__ = ("_fixed_link", "_overhead", "context", "host", "known", "links_are_shared",
-                 "spans")  # fmt: skip
+    __slots__ = ("_fixed_link", "_overhead", "context", "host", "known", "latest",
+                 "links_are_shared", "source", "spans", "tag", "to")  # fmt: skip
 
     def __init__(self, context: SimulatedContext) -> None:
         network = context.simulation.network
@@ -45,10 +45,16 @@ class PointToPoint:
         self.links_are_shared: bool = network.shared
         self._fixed_link = None if network.shared else network.fixed_link
         self.known: dict[tuple[int, int, int], Lane] = {}  # from the second message on
+        self.to = self.source = self.tag = self.latest = None  # of the last lane asked for
 
     def lane(self, to: int, source: int, tag: int) -> Lane | None:
         """What messages of phantoms between neighbours need to know: the channels to and from
         them, and what each message costs. None where some cost more than that."""
+        self.to, self.source, self.tag = to, source, tag
+        self.latest = self.known.get((to, source, tag)) or self._lane(to, source, tag)
+        return self.latest
+
+    def _lane(self, to: int, source: int, tag: int) -> Lane | None:
         context, link, simulation = self.context, self._fixed_link, self.context.simulation
         lasts = None if self.links_are_shared else simulation.eager < 0
         if not (
@@ -256,9 +262,14 @@ class PointToPoint:
 
     def ask(self, channel: Channel, verb: str, key: tuple[int, int], y: Array) -> Any:
         """Wait for the next message of the channel."""
-        strand = self.context.strand
-        channel.ask(strand)
-        self.context.block(strand, (self.context, verb, key, y))
+        context = self.context
+        strand = context.strand
+        if channel.asked is None:
+            channel.asked = strand
+        else:
+            channel.ask(strand)
+        strand.blocked_on, strand.wait = strand, (context, verb, key, y)
+        context.simulation.next_strand(strand)
         return strand.message
 
     def complete(self, message: Any, y: Array, key: tuple[int, ...], begun: float) -> int:
