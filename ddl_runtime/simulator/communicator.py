@@ -24,6 +24,7 @@ class SimulatedComm(Comm):
 
     context: SimulatedContext
     virtual_time = True
+    _token = Phantom(0)
 
     def __init__(self, context: SimulatedContext) -> None:
         self._messages = PointToPoint(context)
@@ -91,7 +92,8 @@ class SimulatedComm(Comm):
             return messages.complete(message, y, (source, tag), begun)
         in_free = host.in_free
         if head > in_free:
-            host.gaps.append((in_free, head))
+            host.gaps.append(in_free)
+            host.gaps.append(head)
             host.in_free = clock = head + cost
         else:
             clock = host.drain(head, cost)
@@ -135,11 +137,10 @@ class Groups:
         self._splits = self._places = self._votes = 0
         self._subgroups: Counter[tuple[int, ...]] = Counter()
 
-    def meeting(self, label: str) -> PointToPoint:
-        return PointToPoint(self._context.twin(self._context.strand, label, label))
-
-    def aside(self, label: str) -> Any:
+    def meeting(self, label: str) -> Any:
         return SimulatedComm(self._context.twin(self._context.strand, label, label))
+
+    aside = meeting
 
     def duplicate(self) -> Any:
         strand = Strand(self._context.host, 0.0)

@@ -4,7 +4,6 @@ import copy
 import gc
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -94,7 +93,7 @@ def simulate(
             own = {name: _own_copy(name, value) for name, value in kwargs.items()}
             context = SimulatedContext(simulation, host.main, range(ranks), host.index, 0)
             comm = SymmetricComm(context, size) if symmetric else SimulatedComm(context)
-            return partial(_to_the_end, program, comm, **own)
+            return lambda: _to_the_end(program, comm, own)
 
         with limited(timeout, simulation.running_thread), progress(simulation.so_far):
             results = simulation.run(program_of)
@@ -116,8 +115,8 @@ def simulate(
             gc.enable()
 
 
-def _to_the_end(program: Callable[..., Any], comm: Any, **kwargs: Any) -> Any:
-    value = run_program(program, comm, **kwargs)
+def _to_the_end(program: Callable[..., Any], comm: Any, kwargs: dict[str, Any]) -> Any:
+    value = run_program(program, comm, kwargs)
     context, losses = comm.context, comm.context.simulation.losses
     if context.watch is not None and not losses.dead and not losses.revoked:
         context.watch.conclude()
