@@ -99,10 +99,9 @@ class Comm(ABC):
         own. Dissemination: in round k each rank receives from the rank 2^k before it, and sends to
         the one 2^k after it. After log2 P rounds it has received, directly or not, from all. Cost:
         log2 P latencies."""
-        messages = self._meetings.get(name)
-        if messages is None:
-            messages = self._meetings[name] = self.groups.meeting(name)
-        token = self._token
+        if name not in self._meetings:
+            self._meetings[name] = self.groups.meeting(name)
+        messages, token = self._meetings[name], self._token
         tag = MEETINGS.index(name)  # a rank that splits does not meet one at a barrier
         place, size, distance = self.rank, self.size, 1
         if ranks is not None:

@@ -142,8 +142,7 @@ class Host:
         self, index: int, slowness: float, trace: bool, strict: bool, capacity: float | None = None
     ) -> None:
         self.index = index
-        self.out_free = 0.0
-        self.in_free = 0.0
+        self.out_free = self.in_free = 0.0
         self.copy_out_free = self.copy_in_free = 0.0  # the engines between device and host
         self.preference: Preference | None = None  # made when first used, as of all the rest
         self.gaps: deque[float] = deque(maxlen=FEW_GAPS)  # begin, end, begin, end ...
@@ -271,10 +270,8 @@ class Strand:
         self.blocked_on: Any = None
         self.wait: tuple[Any, ...] = ()  # what to say of the wait, if it never ends
 
-    @property
-    def begun(self) -> float:
-        """When a strand that waits has begun to: its clock stands still."""
-        return self.clock
+    # When a strand that waits has begun to: its clock stands still.
+    begun = property(lambda self: self.clock)
 
     def earliest_choice(self) -> tuple[float, SimulatedRequest | Turn] | None:
         """Among the requests this strand chooses from, the time when the first can go on, and this
