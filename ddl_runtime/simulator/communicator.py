@@ -77,7 +77,7 @@ class SimulatedComm(Comm):
             key = messages.context.rank, tag, 0, messages.context.number
             messages.context.simulation.offer(dest, outgoing, key)
 
-        spans = messages.spans
+        spans: Any = messages.spans
         message = incoming.first
         if spans is not None and (message is None or message[2] != y.nbytes):
             spans.append(("send", "send", start, left, *entry[:3]))

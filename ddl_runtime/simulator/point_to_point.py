@@ -38,12 +38,11 @@ class PointToPoint:
 
     def __init__(self, context: SimulatedContext) -> None:
         network = context.simulation.network
-        self.context = context
-        self.host = context.host
-        self.spans = context.spans
+        self.context, self.host, self.spans = context, context.host, context.spans
         self._fixed_link = None if network.shared else network.fixed_link
         self.known: dict[tuple[int, int, int], Lane] = {}  # from the second message on
-        self.to = self.source = self.tag = self.latest = None  # of the last lane
+        self.latest: Lane | None = None  # the last lane, and what it is for
+        self.to = self.source = self.tag = -1
 
     def lane(self, to: int, source: int, tag: int) -> Lane | None:
         """What messages of phantoms between neighbours need to know: the channels to and from
