@@ -44,7 +44,7 @@ from ddl_teach.collectives import recursive_doubling, ring
 
 RESULTS = Path(__file__).parent / "results" / "simulation_speed.txt"
 RING, COUNTED, MANY = 1024, 32, 65_536
-WAITS, DEPTH = 8, 6  # of a greenlet: half its 16 messages, from as many calls inside of calls
+WAITS, DEPTH = 8, 1  # of a greenlet: half its 16 messages, from as many calls inside of calls
 WATCHED = {
     "strict": {"strict": True, "trace": False},
     "memory": {"memory": float("inf"), "trace": False},

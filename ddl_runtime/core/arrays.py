@@ -224,14 +224,12 @@ def combine(op: Operation, a: Array, b: Array, out: Array) -> None:
         else:
             combine_tensors(op, a, b, out)
     else:
-        copy_into(out, _same_type(op(a, b), out))
-
-
-def _same_type(result: Array, like: Array) -> Array:
-    if getattr(result, "shape", None) != like.shape or result.dtype != like.dtype:
-        raise ValueError(
-            f"the operation turned arrays of shape {tuple(like.shape)} and type {like.dtype} into "
-            f"{getattr(result, 'shape', type(result).__name__)}, "
-            f"{getattr(result, 'dtype', 'no type')}: it must keep both"
-        )
-    return result if result.__class__ is not np.ndarray else np.ascontiguousarray(result)
+        result = op(a, b)
+        if getattr(result, "shape", None) != out.shape or result.dtype != out.dtype:
+            raise ValueError(
+                f"the operation turned arrays of shape {tuple(out.shape)} and type {out.dtype} "
+                f"into {getattr(result, 'shape', type(result).__name__)}, "
+                f"{getattr(result, 'dtype', 'no type')}: it must keep both"
+            )
+        plain = result.__class__ is np.ndarray
+        copy_into(out, np.ascontiguousarray(result) if plain else result)

@@ -54,6 +54,7 @@ class Comm(ABC):
     virtual_time: bool = False
     own_thread: bool = True  # whether no other rank shares what a library keeps for each thread
     _background_calls: int = 0
+    _token: Array = np.empty(0, np.uint8)  # what ranks that meet send
 
     def __init__(self, context: RankContext, point_to_point: PointToPoint) -> None:
         self.rank = context.rank
@@ -98,10 +99,9 @@ class Comm(ABC):
         own. Dissemination: in round k each rank receives from the rank 2^k before it, and sends to
         the one 2^k after it. After log2 P rounds it has received, directly or not, from all. Cost:
         log2 P latencies."""
-        messages = self._meetings.get(name)
-        if messages is None:
-            messages = self._meetings[name] = self.groups.meeting(name)
-        token, other = np.empty(0, np.uint8), np.empty(0, np.uint8)
+        if name not in self._meetings:
+            self._meetings[name] = self.groups.meeting(name)
+        messages, token = self._meetings[name], self._token
         tag = MEETINGS.index(name)  # a rank that splits does not meet one at a barrier
         place, size, distance = self.rank, self.size, 1
         if ranks is not None:
@@ -110,7 +110,7 @@ class Comm(ABC):
             to, source = (place + distance) % size, (place - distance) % size
             if ranks is not None:
                 to, source = ranks[to], ranks[source]
-            messages.sendrecv(token, to, other, source, tag)
+            messages.sendrecv(token, to, token, source, tag)
             distance *= 2
 
     # -- messages ---------------------------------------------------------------------------

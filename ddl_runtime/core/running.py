@@ -20,12 +20,12 @@ class Running(NamedTuple):
 _running: ContextVar[Running | None] = ContextVar("the program that runs", default=None)
 
 
-def run_program(program: Callable[..., Any], comm: Comm, **kwargs: Any) -> Any:
+def run_program(program: Callable[..., Any], comm: Comm, kwargs: dict[str, Any]) -> Any:
     """`program(comm, **kwargs)`, as the one that runs here."""
     running = Running(comm, [])
     token = _running.set(running)
     try:
-        return program(comm, **kwargs)
+        return program(comm, **kwargs) if kwargs else program(comm)
     except AttributeError as error:
         # Told here: `__getattr__` would make each use of a verb slower, and there are millions.
         if isinstance(error.obj, Comm):

@@ -60,7 +60,7 @@ def join(
 
     backward_on_this_thread()
     try:
-        result = run_program(program, comm, **kwargs)
+        result = run_program(program, comm, kwargs)
         everybody.end(comm)
         ending = comm.now(), everybody.books(comm), result
         endings = everybody.gather(comm, ending)

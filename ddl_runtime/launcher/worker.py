@@ -198,7 +198,7 @@ class RankWorker:
             program, kwargs, cells = pickle.loads(payload)
             linecache.cache.update(cells)
             backward_on_this_thread()
-            value = contextvars.Context().run(run_program, program, comm, **kwargs)
+            value = contextvars.Context().run(run_program, program, comm, kwargs)
             world.end(comm)
             elapsed = comm.now()
         except Stopped:

@@ -22,7 +22,7 @@ import numpy as np
 from ddl_runtime.core.arrays import Array, check_writable, describe
 from ddl_runtime.devices import device_of
 from ddl_runtime.devices.device import Device, Event
-from ddl_runtime.devices.staging import DEPTH, Copies, CopyIn, Landing, Staging, in_chunks, marked
+from ddl_runtime.devices.staging import DEPTH, Copies, Landing, Staging, in_chunks, marked
 from ddl_runtime.mpi.chunked import NUMBERS, chunk_tag, head_of
 from ddl_runtime.mpi.delivery import Delivery
 from ddl_runtime.mpi.polling import DEVICE, PEER
@@ -229,19 +229,15 @@ def _receive(parcel: Parcel) -> Steps:
     if came_whole and pinned is not None:
         landing.place().came_whole(pinned, nbytes)
     elif came_whole and parcel.path == "pipelined":
-        yield from _copy_in(landing.place(), room, parcel.chunk)
+        place = landing.place()  # it goes into the device by way of pinned memory
+        for first, length in in_chunks(nbytes, parcel.chunk):
+            while (pages := place.room(first, length)) is None:
+                yield DEVICE
+            pages[:] = room[first : first + length]
+            place.came(first, length)
     elif pinned is not None:
         copies.give_back(device, pinned)
     if landing.copy_in is not None:
         yield from until(landing.copy_in.settled, DEVICE)
         landing.copy_in.close()
     return message.wait()
-
-
-def _copy_in(place: CopyIn, came: np.ndarray, chunk: int) -> Steps:
-    """Bring a message that came whole into the device, by way of pinned memory."""
-    for first, nbytes in in_chunks(len(came), chunk):
-        while (room := place.room(first, nbytes)) is None:
-            yield DEVICE
-        room[:] = came[first : first + nbytes]
-        place.came(first, nbytes)

@@ -85,7 +85,13 @@ def plot_timeline(
     ax.set_xlim(start * factor, (end + room_for_arrowheads) * factor if end > start else 1.0)
     ax.set_xlabel(f"time ({unit})")
     _name_ranks(ax, shown)
-    _explain_colours(ax, kinds)
+    coloured = [kind for kind in KINDS if kind in kinds]
+    patches = [Patch(facecolor=KIND_COLOURS[kind], label=KIND_LABELS[kind]) for kind in coloured]
+    if patches:
+        below = ScaledTranslation(0.0, BELOW_AXIS / 72, ax.figure.dpi_scale_trans)
+        place: Look = {"bbox_to_anchor": (0.0, 0.0), "bbox_transform": ax.transAxes + below}
+        gaps: Look = {"handlelength": 1.2, "columnspacing": 1.2, "borderaxespad": 0.0}
+        ax.legend(handles=patches, ncols=len(patches), loc="upper left", **place, **gaps)
     ax.set_title(finding(doings) if title is None else title)
     figure = figure_of(ax)
     describe(figure, in_words(doings))
@@ -148,16 +154,6 @@ def _name_ranks(ax: Axes, shown: Sequence[int]) -> None:
         ax.yaxis.set_major_formatter(
             FuncFormatter(lambda row, _: f"{shown[int(row)]:,}" if 0 <= row < len(shown) else "")
         )
-
-
-def _explain_colours(ax: Axes, kinds: set[str]) -> None:
-    shown = [kind for kind in KINDS if kind in kinds]
-    patches = [Patch(facecolor=KIND_COLOURS[kind], label=KIND_LABELS[kind]) for kind in shown]
-    if patches:
-        below = ScaledTranslation(0.0, BELOW_AXIS / 72, ax.figure.dpi_scale_trans)
-        place: Look = {"bbox_to_anchor": (0.0, 0.0), "bbox_transform": ax.transAxes + below}
-        gaps: Look = {"handlelength": 1.2, "columnspacing": 1.2, "borderaxespad": 0.0}
-        ax.legend(handles=patches, ncols=len(patches), loc="upper left", **place, **gaps)
 
 
 # A few ranks as bars: what overlaps stays visible.

@@ -9,7 +9,8 @@ k-th send meets the k-th receive.
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from functools import cached_property
 from itertools import chain
 from operator import itemgetter
 from pathlib import Path
@@ -35,6 +36,18 @@ class Span(NamedTuple):
 
 
 SpanEntry = tuple[str, str, float, float, int, int, int]  # a span before it is read
+
+
+def plain(entries: Iterable[Any]) -> Iterator[SpanEntry]:
+    """Spans; simulated ranks note what a `sendrecv` sent and received as one."""
+    for entry in entries:
+        if entry[0].__class__ is str:
+            yield entry
+            continue
+        begun, end, start, left, sent, source, tag, nbytes = entry
+        if sent is not None:
+            yield "send", "send", start, left, *sent[:3]
+        yield "recv", "recv", begun, end, source, tag, nbytes
 
 
 class Arrow(NamedTuple):
@@ -64,12 +77,16 @@ class Columns(NamedTuple):
 class Timeline:
     """Spans per rank. `spans[r]` lists those of rank r in the order they ended."""
 
-    def __init__(self, entries: list[list[SpanEntry]]) -> None:
-        self._entries = entries
+    def __init__(self, entries: list[list[Any]]) -> None:
+        self._noted = entries
 
     @property
     def ranks(self) -> int:
-        return len(self._entries)
+        return len(self._noted)
+
+    @cached_property
+    def _entries(self) -> list[list[SpanEntry]]:
+        return [[*plain(entries)] for entries in self._noted]
 
     @property
     def spans(self) -> list[list[Span]]:

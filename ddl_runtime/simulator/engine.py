@@ -101,7 +101,7 @@ class Simulation:
         )
         self._dice: dict[int, random.Random] = {}
         self.threads = threads
-        self._stacks: ThreadStacks | Greenlets = ThreadStacks() if threads else Greenlets()
+        self.stacks: ThreadStacks | Greenlets = ThreadStacks() if threads else Greenlets()
         self._ending = False
         self.checks_who_waits = threads  # or there are other strands than the ranks' programs
 
@@ -129,7 +129,7 @@ class Simulation:
                 self.live.pop(strand, None)
                 if request is None or request.strand.blocked_on is not request:
                     strand.host.count_strands(-1)  # else what waits for it goes on in its place
-                self._stacks.tidy()
+                self.stacks.tidy()
             if strand.clock > self.end:
                 self.end = strand.clock
             if results is not None:
@@ -137,7 +137,7 @@ class Simulation:
             if request is not None:
                 self._finish(request, strand.clock)
 
-        strand.stack = (self._stacks.light if light else self._stacks.new)(body)
+        strand.stack = (self.stacks.light if light else self.stacks.new)(body)
         self.live[strand] = None
         self._fresh.append(strand)
 
@@ -146,25 +146,21 @@ class Simulation:
         ended = sum(host.main not in self.live for host in self.hosts)
         return sum(len(host.ledger) for host in self.hosts), ended
 
-    def running_thread(self) -> int:
-        """The thread in which it goes on just now."""
-        return self._stacks.running_thread()
-
     def next_strand(self, leaving: Strand) -> None:
         """Leave the calling strand, which must wait, and run another."""
         if self._ending:
             raise Stopped
         if self.checks_who_waits:
-            self._stacks.check(leaving.stack)
-        changed = "torch" in sys.modules and self._stacks.lay_aside()
+            self.stacks.check(leaving.stack)
+        changed = "torch" in sys.modules and self.stacks.lay_aside()
         try:
             if self.ready and self.failure is None:
                 self.ready.popleft().stack.switch()
             else:
-                self._stacks.caller.switch()
+                self.stacks.caller.switch()
         finally:
             if changed:
-                self._stacks.put_back()
+                self.stacks.put_back()
 
     def run(self, program_of: Callable[[Host], Callable[[], Any]]) -> list[Any]:
         """Run the programs of all ranks to their end, or to the first failure or deadlock."""
@@ -203,7 +199,7 @@ class Simulation:
             host.main.wait = ()
             host.channels.clear()
             host.turns = host.open = None
-        self._stacks.let_go()
+        self.stacks.let_go()
 
     def _finish(self, request: SimulatedRequest, time: float) -> None:
         request.done_at = time
@@ -217,13 +213,15 @@ class Simulation:
     def asked_for(self, message: Any, time: float) -> None:
         """A receive has asked for the message; perhaps its sender waits for that."""
         sender = message[SENDER] if message.__class__ is list else None
-        if sender.__class__ is SimulatedRequest and sender.asked is None:
+        if sender.__class__ is Strand:
+            if self.flows is None:
+                message[ASKED] = time
+                if sender.blocked_on is message:
+                    sender.blocked_on = None
+                    self.ready.append(sender)
+        elif sender is not None and sender.asked is None:
             sender.asked = time
             self._finish_send(sender)
-        elif sender.__class__ is Strand and self.flows is None:
-            message[ASKED] = time
-            if sender.blocked_on is message:
-                self._wake(sender)
 
     def _finish_send(self, request: SimulatedRequest) -> None:
         if request.left is not None and request.asked is not None:
@@ -238,7 +236,8 @@ class Simulation:
                 message[WAITER] = owner
                 owner.blocked_on = message
             else:
-                self._wake(owner)
+                owner.blocked_on = None
+                self.ready.append(owner)
 
     def _wake(self, strand: Strand) -> None:
         strand.blocked_on = None

@@ -33,26 +33,24 @@ Lane = tuple[Any, ...]
 class PointToPoint:
     """The messages of one simulated rank on one communicator."""
 
-    __slots__ = ("_fixed_link", "_overhead", "context", "host", "known", "links_are_shared",
-                 "spans")  # fmt: skip
+    __slots__ = ("_fixed_link", "context", "host", "known", "latest", "source", "spans", "tag",
+                 "to")  # fmt: skip
 
     def __init__(self, context: SimulatedContext) -> None:
         network = context.simulation.network
-        self.context = context
-        self.host = context.host
-        self.spans = context.spans
-        self._overhead: float = network.overhead
-        self.links_are_shared: bool = network.shared
+        self.context, self.host, self.spans = context, context.host, context.spans
         self._fixed_link = None if network.shared else network.fixed_link
         self.known: dict[tuple[int, int, int], Lane] = {}  # from the second message on
+        self.latest: Lane | None = None  # the last lane, and what it is for
+        self.to = self.source = self.tag = -1
 
     def lane(self, to: int, source: int, tag: int) -> Lane | None:
         """What messages of phantoms between neighbours need to know: the channels to and from
         them, and what each message costs. None where some cost more than that."""
         context, link, simulation = self.context, self._fixed_link, self.context.simulation
-        lasts = None if self.links_are_shared else simulation.eager < 0
+        lasts = None if simulation.flows is not None else simulation.eager < 0
         if not (
-            (link is not None or self.links_are_shared)
+            (link is not None or lasts is None)
             and (lasts or simulation.eager == inf)
             and not simulation.jitters
             and simulation.network.overhead == simulation.gap == 0
@@ -63,7 +61,7 @@ class PointToPoint:
         dest = simulation.hosts[context.members[to]]
         outgoing = dest.channel(context.rank, tag, 0, context.number)
         incoming = self.host.channel(source, tag, 0, context.number)
-        if self.links_are_shared:
+        if lasts is None:
             key = context.rank, tag, 0, context.number
             link = key, simulation.route(self.host.index, dest.index)
         lane = (outgoing, incoming, dest, context.strand, *link, lasts, context.members[source])
@@ -97,7 +95,7 @@ class PointToPoint:
         if device is not None:
             request.copied = payload.bytes
         eager = nbytes <= simulation.eager
-        strand.clock += self._overhead
+        strand.clock += simulation.network.overhead
         if simulation.flows is None:
             latency, per_byte = self._fixed_link or simulation.network.link(host.index, dest.index)
             cost = nbytes * per_byte
@@ -119,9 +117,8 @@ class PointToPoint:
                 request.done_at = request.left
             elif device is None:
                 message = [*message, None, request]
-            if context.spans is not None:
-                span = ("send", "send", start, request.left, dest.index, tag, nbytes)
-                context.spans.append(span)
+            if self.spans is not None:
+                self.spans.append(("send", "send", start, request.left, dest.index, tag, nbytes))
         else:
             message = [None, 0.0, nbytes, payload, None, request]
             request.asked = 0.0 if eager else None
@@ -152,10 +149,14 @@ class PointToPoint:
         if request.key is None:
             if request.done_at is None:
                 wait = (context, request.what, request.goal or (), request.y)
-                if request.what == "background":
-                    self._lend_ports(request, wait)
-                else:
+                # While it waits for a function it sends nothing: they do not share the ports.
+                apart = request.what == "background"
+                context.host.count_strands(-apart)
+                try:
                     context.block(request, wait)
+                except BaseException:
+                    context.host.count_strands(apart)
+                    raise
             context.strand.clock = max(context.strand.clock, request.done_at)
             if request.copied is not None:
                 request.copied()
@@ -165,17 +166,6 @@ class PointToPoint:
             del context.host.open[request]
             self.complete(request.message, request.y, request.key, request.begun)
         request.waited, request.kept = True, None
-
-    def _lend_ports(self, request: SimulatedRequest, wait: tuple[Any, ...]) -> None:
-        """Wait for a function: this strand sends nothing before that has ended, so the two do not
-        share the ports."""
-        context = self.context
-        context.host.count_strands(-1)
-        try:
-            context.block(request, wait)
-        except BaseException:
-            context.host.count_strands(1)
-            raise
 
     # -- receiving --------------------------------------------------------------------------
 
@@ -251,8 +241,7 @@ class PointToPoint:
     ) -> int:
         message = channel.take()
         self.context.simulation.asked_for(message, begun)
-        message = message or self.ask(channel, verb, key, y)
-        return self.complete(message, y, key, begun)
+        return self.complete(message or self.ask(channel, verb, key, y), y, key, begun)
 
     def ask(self, channel: Channel, verb: str, key: tuple[int, int], y: Array) -> Any:
         """Wait for the next message of the channel."""
@@ -280,7 +269,7 @@ class PointToPoint:
                 arrival = arrive(context, message, device, begun)
         if arrival > strand.clock:
             strand.clock = arrival
-        strand.clock += self._overhead
+        strand.clock += context.simulation.network.overhead
         source, tag = key[0], key[1]
         nbytes = message[NBYTES]
         if nbytes != y.nbytes:

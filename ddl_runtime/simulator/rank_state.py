@@ -20,7 +20,6 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
-from operator import itemgetter
 from typing import Any
 
 from ddl_runtime.core.checks import ANY
@@ -34,7 +33,7 @@ from ddl_runtime.records.timeline import SpanEntry
 
 # Idle times of an in-port that an earlier message may still fill: so many are remembered, and
 # more once a message was asked for late.
-FEW_GAPS, MANY_GAPS = 32, 1024
+FEW_GAPS, MANY_GAPS = 2 * 32, 2 * 1024
 
 
 # A message is a tuple (HEAD, COST, NBYTES, PAYLOAD), because a million of them must be made in a
@@ -143,11 +142,10 @@ class Host:
         self, index: int, slowness: float, trace: bool, strict: bool, capacity: float | None = None
     ) -> None:
         self.index = index
-        self.out_free = 0.0
-        self.in_free = 0.0
+        self.out_free = self.in_free = 0.0
         self.copy_out_free = self.copy_in_free = 0.0  # the engines between device and host
         self.preference: Preference | None = None  # made when first used, as of all the rest
-        self.gaps: deque[tuple[float, float]] = deque(maxlen=FEW_GAPS)
+        self.gaps: deque[float] = deque(maxlen=FEW_GAPS)  # begin, end, begin, end ...
         # by what must match: source, tag, element type, context
         self.channels: dict[tuple[int, int, int, int], Channel] = {}
         # Made when first used, as few ranks do: by tag, element type and context, the lines
@@ -230,7 +228,8 @@ class Host:
     def drain(self, head: float, cost: float) -> float:
         """Pass a message through the in-port; returns when its last byte is in."""
         if head > self.in_free:
-            self.gaps.append((self.in_free, head))
+            self.gaps.append(self.in_free)
+            self.gaps.append(head)
             self.in_free = head
         elif head < self.in_free:
             start = self._earlier_gap(head, cost)
@@ -244,13 +243,15 @@ class Host:
         if self.gaps.maxlen == FEW_GAPS:
             self.gaps = deque(self.gaps, MANY_GAPS)
         gaps = self.gaps
-        for position in range(bisect_left(gaps, head + cost, key=itemgetter(1)), len(gaps)):
-            begin, end = gaps[position]
+        ends = range(1, len(gaps), 2)
+        for end in ends[bisect_left(ends, head + cost, key=gaps.__getitem__) :]:
+            begin = gaps[end - 1]
             start = max(begin, head)
-            if start + cost <= end:
-                gaps[position] = (start + cost, end)
+            if start + cost <= gaps[end]:
+                gaps[end - 1] = start + cost
                 if begin < start and len(gaps) < MANY_GAPS:
-                    gaps.insert(position, (begin, start))
+                    gaps.insert(end - 1, start)
+                    gaps.insert(end - 1, begin)
                 return start
         return None
 
@@ -269,10 +270,8 @@ class Strand:
         self.blocked_on: Any = None
         self.wait: tuple[Any, ...] = ()  # what to say of the wait, if it never ends
 
-    @property
-    def begun(self) -> float:
-        """When a strand that waits has begun to: its clock stands still."""
-        return self.clock
+    # When a strand that waits has begun to: its clock stands still.
+    begun = property(lambda self: self.clock)
 
     def earliest_choice(self) -> tuple[float, SimulatedRequest | Turn] | None:
         """Among the requests this strand chooses from, the time when the first can go on, and this

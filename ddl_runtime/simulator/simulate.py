@@ -4,7 +4,6 @@ import copy
 import gc
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -94,9 +93,17 @@ def simulate(
             own = {name: _own_copy(name, value) for name, value in kwargs.items()}
             context = SimulatedContext(simulation, host.main, range(ranks), host.index, 0)
             comm = SymmetricComm(context, size) if symmetric else SimulatedComm(context)
-            return partial(_to_the_end, program, comm, **own)
 
-        with limited(timeout, simulation.running_thread), progress(simulation.so_far):
+            def to_the_end() -> Any:
+                value = run_program(program, comm, own)
+                losses, watch = simulation.losses, comm.context.watch
+                if watch is not None and not losses.dead and not losses.revoked:
+                    watch.conclude()
+                return value
+
+            return to_the_end
+
+        with limited(timeout, simulation.stacks.running_thread), progress(simulation.so_far):
             results = simulation.run(program_of)
         if size.refusal is not None:
             raise size.refusal
@@ -114,14 +121,6 @@ def simulate(
         simulation.dissolve()
         if collecting:
             gc.enable()
-
-
-def _to_the_end(program: Callable[..., Any], comm: Any, **kwargs: Any) -> Any:
-    value = run_program(program, comm, **kwargs)
-    context, losses = comm.context, comm.context.simulation.losses
-    if context.watch is not None and not losses.dead and not losses.revoked:
-        context.watch.conclude()
-    return value
 
 
 def _late(simulation: Simulation, timeout: float, rank: int, error: BaseException) -> Any:
