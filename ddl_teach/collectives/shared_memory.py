@@ -55,7 +55,7 @@ class SharedBlocks:
             size, parts = like.nbytes, self._memory.parts
             self._views[kind] = [
                 [as_elements(part[start : start + size], like) for part in parts]
-                for start in (0, BLOCK)
+                for start in (0, len(parts[0]) // 2)
             ]
         self._turn = 1 - self._turn
         return self._views[kind][self._turn]

@@ -117,8 +117,16 @@ def checked(vector: np.ndarray) -> np.ndarray:
         kind = f"{type(vector).__name__} {getattr(vector, 'shape', '')}".strip()
         advice = "x.ravel() makes one of an array, x.numpy() of a tensor"
         raise TypeError(f"a vector must be flat, of float32 or float64, not {kind}: {advice}")
-    if not np.isfinite(vector).all():
+    if not all_finite(vector):
         first = int(np.flatnonzero(~np.isfinite(vector))[0])
         diverged = f"entry {first} of the vector is {vector[first]}: the training has diverged"
         raise ValueError(f"{diverged}. Lower the rate, or clip gradients")
     return vector
+
+
+def all_finite(vector: np.ndarray) -> bool:
+    """Whether no entry is NaN or infinite. The product alone, which needs no mask, shows it unless
+    it is too large itself."""
+    with np.errstate(over="ignore"):
+        product = np.dot(vector, vector)
+    return bool(np.isfinite(product)) or bool(np.isfinite(vector).all())

@@ -24,6 +24,7 @@ from ddl_runtime.core.arrays import split_evenly
 from ddl_runtime.core.checks import amount
 from ddl_teach.comm import ANY, Comm, Request
 from ddl_teach.theory.inputs import count
+from ddl_teach.training.compression.dense import Dense
 from ddl_teach.training.consistency.handles import (
     Averages,
     Dedicated,
@@ -34,6 +35,7 @@ from ddl_teach.training.consistency.handles import (
 )
 from ddl_teach.training.consistency.rows import Rows
 from ddl_teach.training.distribution.server_state import Codec, OnlyRank, ServerHandle, ServerState
+from ddl_teach.training.distribution.through_memory import Passages, shared_out
 from ddl_teach.training.optimizers.update import Update
 
 UPDATE, ROWS, ANSWER, WEIGHTS = 1, 2, 3, 4  # tags
@@ -45,11 +47,13 @@ PUSH, PULL, LEAVE = range(3)  # what a request asks for
 @dataclass(frozen=True)
 class Sharded:
     """So many dedicated servers, the first ranks. A worker that is silent for `patience` seconds
-    counts as dead; for workers in `late` servers wait only from their first pull on."""
+    counts as dead; for workers in `late` servers wait only from their first pull on. With
+    `shared_memory` updates need no message where all ranks are on one node (`through_memory`)."""
 
     servers: int = 2
     patience: float | None = None
     late: tuple[int, ...] = ()
+    shared_memory: bool = False
     offers: ClassVar[tuple[type, ...]] = (Averages, Serves)
 
     def __post_init__(self) -> None:
@@ -58,10 +62,14 @@ class Sharded:
             amount(self.patience, "patience in seconds", zero=False)
         if not isinstance(self.late, tuple):
             raise TypeError(f"late is a tuple of workers' numbers, as (2,), not {self.late!r}")
+        if self.late and self.shared_memory:
+            raise ValueError("late: all ranks make shared memory together, so none may come later")
 
     def objection(
         self, consistency: Requirements, compressor: object, update: Update | None
     ) -> str | None:
+        if self.shared_memory and not isinstance(compressor, Dense):
+            return "in shared memory lie plain numbers, no messages: take Dense()"
         whole = self.servers == 1 or Averages in consistency.needs
         if whole or update is None or update.elementwise:
             return None
@@ -91,11 +99,14 @@ class Sharded:
         alarm = None
         if self.patience is not None:
             alarm = SilenceLimit(comm.split(comm.rank), self.patience)
+        passages, left = None, service
+        if self.shared_memory and not comm.virtual_time and comm.split(comm.node).size == comm.size:
+            passages, left = Passages(comm, servers, service), shared_out(service)[1]
         if comm.rank >= servers:
-            return ServerClient(comm, servers, compressor, requests)
+            return ServerClient(comm, servers, compressor, requests, passages)
         begin, shard = _shards(weights, servers)[comm.rank]
-        state = ServerState(shard, comm.size - servers, service, self.late)
-        return ServerLoop(comm, servers, state, begin, compressor, alarm, requests)
+        state = ServerState(shard, comm.size - servers, left, self.late)
+        return ServerLoop(comm, servers, state, begin, compressor, alarm, requests, passages)
 
 
 @dataclass(frozen=True)
@@ -108,9 +119,12 @@ class Server(Sharded):
 class ServerClient(ServerHandle):
     """A worker's handle: it pushes updates to the servers and pulls weights from them."""
 
-    def __init__(self, comm: Comm, servers: int, compressor: Codec, requests: int) -> None:
+    def __init__(
+        self, comm: Comm, servers: int, compressor: Codec, requests: int,
+        passages: Passages | None = None,
+    ) -> None:  # fmt: skip
         self.worker, self.workers = comm.rank - servers, comm.size - servers
-        self._comm, self._requests = comm, requests
+        self._comm, self._requests, self._passages = comm, requests, passages
         # What a compressor leaves out of one shard must not come into another.
         seeds = range(comm.rank * servers, (comm.rank + 1) * servers)
         self._streams = list(map(compressor.stream, seeds))
@@ -122,6 +136,10 @@ class ServerClient(ServerHandle):
         under_way = []
         parts = split_evenly(update, len(self._streams))
         for server in self._order:
+            if self._passages is not None:
+                under_way.append(self._ask(server, PUSH, parts[server].nbytes))
+                self._passages.put(server, parts[server])
+                continue
             message = self._streams[server].encode(parts[server])
             under_way.append(self._ask(server, PUSH, message.nbytes))
             under_way.append(self._comm.isend(message, server, UPDATE))
@@ -168,6 +186,7 @@ class ServerLoop:
     compressor: Codec
     alarm: SilenceLimit | None
     requests: int  # their tag
+    passages: Passages | None = None
     wanted: dict[int, np.ndarray] = field(default_factory=dict)  # places, by the worker that asked
     worker: None = field(default=None, init=False)
 
@@ -176,13 +195,16 @@ class ServerLoop:
         request, room = np.empty(3, np.int64), np.empty(0, np.uint8)
         while state.open and (source := self._next(request)) is not None:
             worker, (what, version, nbytes) = source - self.servers, request.tolist()
-            if what == PUSH:
+            if what == PUSH and self.passages is not None:
+                update = self.passages.take(source, state.weights)
+                state.push(worker, version, update, comm.now())
+            elif what == PUSH:
                 if nbytes > len(room) or state.service.bound == 0:
                     room = np.empty(nbytes, np.uint8)  # what waits for others keeps its own
                 message = room[:nbytes]
                 comm.recv(message, source, UPDATE)
-                update = self.compressor.decode(message, state.weights.size)
-                state.push(worker, version, update, comm.now())
+                seen = self.compressor.decode(message, state.weights.size)
+                state.push(worker, version, seen, comm.now())
             elif what == PULL:
                 if nbytes:
                     named = np.empty(nbytes // 4, np.uint32)

@@ -7,6 +7,7 @@ Ho et al. 2013; Chen et al., "Revisiting distributed synchronous SGD", 2016, for
 look at: a worker that leaves, dies or comes late only changes for which workers a server waits.
 """
 
+from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from ddl_teach.training.consistency.handles import Averages, ServerReport, Serves, Service
 from ddl_teach.training.consistency.rows import Rows
 
-TILE = 1 << 15  # numbers that an element-wise rule works on at once
+TILE = 1 << 16  # numbers that an element-wise rule works on at once
 
 
 class ServerState:
@@ -50,12 +51,18 @@ class ServerState:
 
     # -- what workers do --------------------------------------------------------------------
 
-    def push(self, worker: int, version: int, update: np.ndarray, now: float = 0.0) -> None:
-        """An update that `worker` has computed from the weights of that version."""
+    def push(
+        self, worker: int, version: int, update: np.ndarray | Iterable[np.ndarray],
+        now: float = 0.0,
+    ) -> None:  # fmt: skip
+        """An update that `worker` has computed from the weights of that version; or its blocks,
+        if they count at once."""
         self._heard[worker] = now
         self.clock[worker] += 1
-        if self.service.bound:
+        if not isinstance(update, np.ndarray):
             self._apply(update, [(worker, self.version - version)])
+        elif self.service.bound:
+            self._apply([update], [(worker, self.version - version)])
         elif version == self.version:
             self._collected[worker] = update
             self._step_if_complete()
@@ -117,23 +124,32 @@ class ServerState:
                 total += collected[worker]
             total /= len(workers)
             collected.clear()
-            self._apply(total, [(worker, 0) for worker in workers])
+            self._apply([total], [(worker, 0) for worker in workers])
 
-    def _apply(self, update: np.ndarray, of: list[tuple[int, int]]) -> None:
-        service = self.service
-        if service.damp is not None:
-            update = update * service.damp(of[0][1])
+    def _apply(self, blocks: Iterable[np.ndarray], of: list[tuple[int, int]]) -> None:
+        """A step with an update, whose blocks come one after the other."""
+        service, rule = self.service, self.service.rule
         self.version += 1
-        if service.rule is None:
-            self.weights[...] = update
-        else:
-            # Piece by piece, so that what a rule makes on the way stays in the cache.
-            width = TILE if service.rule.elementwise else len(self.weights)
-            for start in range(0, len(self.weights), max(width, 1)):
-                piece = slice(start, start + width)
+        # Piece by piece, so that what a rule makes on the way stays in the cache.
+        for piece, update in _cut(blocks, TILE if rule is None or rule.elementwise else None):
+            if service.damp is not None:
+                update = update * service.damp(of[0][1])
+            if rule is None:
+                self.weights[piece] = update
+            else:
                 states = [state[piece] for state in self._states]
-                service.rule(self.weights[piece], update[piece], states, self.version)
+                rule(self.weights[piece], update, states, self.version)
         self._applied += of
+
+
+def _cut(blocks: Iterable[np.ndarray], width: int | None) -> Iterator[tuple[slice, np.ndarray]]:
+    """Pieces of so many numbers, or whole blocks, and their places in the vector."""
+    end = 0
+    for block in blocks:
+        for start in range(0, len(block), width or len(block)):
+            piece = block[start : start + (width or len(block))]
+            begin, end = end, end + len(piece)
+            yield slice(begin, end), piece
 
 
 class Codec(Protocol):
