@@ -14,6 +14,7 @@ What to look at: `ledger.bytes_to(0)` of all workers together is the ingress of 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import ClassVar
@@ -35,7 +36,7 @@ from ddl_teach.training.consistency.handles import (
 )
 from ddl_teach.training.consistency.rows import Rows
 from ddl_teach.training.distribution.server_state import Codec, OnlyRank, ServerHandle, ServerState
-from ddl_teach.training.distribution.through_memory import Passages, shared_out
+from ddl_teach.training.distribution.through_memory import Passages
 from ddl_teach.training.optimizers.update import Update
 
 UPDATE, ROWS, ANSWER, WEIGHTS = 1, 2, 3, 4  # tags
@@ -99,13 +100,15 @@ class Sharded:
         alarm = None
         if self.patience is not None:
             alarm = SilenceLimit(comm.split(comm.rank), self.patience)
-        passages, left = None, service
-        if self.shared_memory and not comm.virtual_time and comm.split(comm.node).size == comm.size:
-            passages, left = Passages(comm, servers, service), shared_out(service)[1]
+        passages = None
+        real = self.shared_memory and not comm.virtual_time
+        if real and comm.split(comm.node).size == comm.size:
+            passages = Passages(comm, servers, service)
+            service = passages.service
         if comm.rank >= servers:
             return ServerClient(comm, servers, compressor, requests, passages)
         begin, shard = _shards(weights, servers)[comm.rank]
-        state = ServerState(shard, comm.size - servers, left, self.late)
+        state = ServerState(shard, comm.size - servers, service, self.late)
         return ServerLoop(comm, servers, state, begin, compressor, alarm, requests, passages)
 
 
@@ -137,7 +140,7 @@ class ServerClient(ServerHandle):
         parts = split_evenly(update, len(self._streams))
         for server in self._order:
             if self._passages is not None:
-                under_way.append(self._ask(server, PUSH, parts[server].nbytes))
+                self._ask(server, PUSH, parts[server].nbytes).wait()
                 self._passages.put(server, parts[server])
                 continue
             message = self._streams[server].encode(parts[server])
@@ -187,24 +190,17 @@ class ServerLoop:
     alarm: SilenceLimit | None
     requests: int  # their tag
     passages: Passages | None = None
+    room: np.ndarray = field(default_factory=lambda: np.empty(0, np.uint8))
     wanted: dict[int, np.ndarray] = field(default_factory=dict)  # places, by the worker that asked
     worker: None = field(default=None, init=False)
 
     def serve(self) -> ServerReport:
         state, comm = self.state, self.comm
-        request, room = np.empty(3, np.int64), np.empty(0, np.uint8)
+        request = np.empty(3, np.int64)
         while state.open and (source := self._next(request)) is not None:
             worker, (what, version, nbytes) = source - self.servers, request.tolist()
-            if what == PUSH and self.passages is not None:
-                update = self.passages.take(source, state.weights)
-                state.push(worker, version, update, comm.now())
-            elif what == PUSH:
-                if nbytes > len(room) or state.service.bound == 0:
-                    room = np.empty(nbytes, np.uint8)  # what waits for others keeps its own
-                message = room[:nbytes]
-                comm.recv(message, source, UPDATE)
-                seen = self.compressor.decode(message, state.weights.size)
-                state.push(worker, version, seen, comm.now())
+            if what == PUSH:
+                state.push(worker, version, self._update(source, nbytes), comm.now())
             elif what == PULL:
                 if nbytes:
                     named = np.empty(nbytes // 4, np.uint32)
@@ -216,6 +212,15 @@ class ServerLoop:
                 state.leave(worker)
             self._answer()
         return state.report()
+
+    def _update(self, source: int, nbytes: int) -> np.ndarray | Iterator[np.ndarray]:
+        if self.passages is not None:
+            return self.passages.take(source, self.state.weights)
+        if nbytes > len(self.room) or self.state.service.bound == 0:
+            self.room = np.empty(nbytes, np.uint8)  # what waits for others keeps its own
+        message = self.room[:nbytes]
+        self.comm.recv(message, source, UPDATE)
+        return self.compressor.decode(message, self.state.weights.size)
 
     def _answer(self) -> None:
         for worker in self.state.answers():

@@ -7,7 +7,7 @@ Ho et al. 2013; Chen et al., "Revisiting distributed synchronous SGD", 2016, for
 look at: a worker that leaves, dies or comes late only changes for which workers a server waits.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -52,17 +52,14 @@ class ServerState:
     # -- what workers do --------------------------------------------------------------------
 
     def push(
-        self, worker: int, version: int, update: np.ndarray | Iterable[np.ndarray],
-        now: float = 0.0,
-    ) -> None:  # fmt: skip
-        """An update that `worker` has computed from the weights of that version; or its blocks,
-        if they count at once."""
+        self, worker: int, version: int, update: np.ndarray | Iterator[np.ndarray], now: float = 0
+    ) -> None:
+        """An update that `worker` has computed from the weights of that version. It may come piece
+        by piece where it counts at once."""
         self._heard[worker] = now
         self.clock[worker] += 1
-        if not isinstance(update, np.ndarray):
+        if self.service.bound or not isinstance(update, np.ndarray):
             self._apply(update, [(worker, self.version - version)])
-        elif self.service.bound:
-            self._apply([update], [(worker, self.version - version)])
         elif version == self.version:
             self._collected[worker] = update
             self._step_if_complete()
@@ -124,32 +121,30 @@ class ServerState:
                 total += collected[worker]
             total /= len(workers)
             collected.clear()
-            self._apply([total], [(worker, 0) for worker in workers])
+            self._apply(total, [(worker, 0) for worker in workers])
 
-    def _apply(self, blocks: Iterable[np.ndarray], of: list[tuple[int, int]]) -> None:
-        """A step with an update, whose blocks come one after the other."""
-        service, rule = self.service, self.service.rule
+    def _apply(self, update: np.ndarray | Iterator[np.ndarray], of: list[tuple[int, int]]) -> None:
+        service, rule, end = self.service, self.service.rule, 0
         self.version += 1
-        # Piece by piece, so that what a rule makes on the way stays in the cache.
-        for piece, update in _cut(blocks, TILE if rule is None or rule.elementwise else None):
+        if isinstance(update, np.ndarray):
+            # Piece by piece, so that what a rule makes on the way stays in the cache.
+            update = pieces(update, TILE if rule is None or rule.elementwise else len(update))
+        for piece in update:
+            begin, end = end, end + len(piece)
             if service.damp is not None:
-                update = update * service.damp(of[0][1])
+                piece = piece * service.damp(of[0][1])
             if rule is None:
-                self.weights[piece] = update
+                self.weights[begin:end] = piece
             else:
-                states = [state[piece] for state in self._states]
-                rule(self.weights[piece], update, states, self.version)
+                states = [state[begin:end] for state in self._states]
+                rule(self.weights[begin:end], piece, states, self.version)
         self._applied += of
 
 
-def _cut(blocks: Iterable[np.ndarray], width: int | None) -> Iterator[tuple[slice, np.ndarray]]:
-    """Pieces of so many numbers, or whole blocks, and their places in the vector."""
-    end = 0
-    for block in blocks:
-        for start in range(0, len(block), width or len(block)):
-            piece = block[start : start + (width or len(block))]
-            begin, end = end, end + len(piece)
-            yield slice(begin, end), piece
+def pieces(vector: np.ndarray, width: int) -> Iterator[np.ndarray]:
+    """The vector in parts of so many numbers."""
+    for start in range(0, len(vector), max(width, 1)):
+        yield vector[start : start + width]
 
 
 class Codec(Protocol):
