@@ -19,11 +19,7 @@ from ddl_teach.training.optimizers.momentum import Momentum
 from ddl_teach.training.optimizers.sgd import SGD
 
 LONG, STEPS = BLOCK // 8 * 2 + 5, 3  # three blocks of float64
-PATHS = {
-    "server": Server,
-    "shards": partial(Sharded, 2),
-    "patient": partial(Server, patience=60.0),
-}
+PATHS = {"server": Server, "shards": partial(Sharded, 2)}
 SERVICES = {
     "at once": Service(SGD(0.5), math.inf),
     "at once, with states": Service(Momentum(0.5, 0.5), math.inf),
@@ -53,21 +49,22 @@ def pushed(comm, distribution, service, size=LONG, update=None, trainings=2):
 
 
 @pytest.mark.parametrize("service", SERVICES)
-@pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("ranks", [2, 3, 4, 5, 8])
+@pytest.mark.parametrize(
+    ("path", "ranks"),
+    [("server", 2), ("server", 3), ("server", 4), ("server", 5), ("server", 8),
+     ("shards", 3), ("shards", 4), ("shards", 5), ("shards", 8)],
+)  # fmt: skip
 @pytest.mark.sampled(4)
-def test_what_comes_through_memory_is_what_comes_by_message(ranks, path, service, real):
-    if path == "shards" and ranks == 2:
-        pytest.skip("two servers leave no worker")
+def test_what_comes_through_memory_is_what_comes_by_message(path, ranks, service, real):
     last = {}
     for shared in (False, True):
         given = {"distribution": PATHS[path](shared_memory=shared), "service": SERVICES[service]}
         last[shared] = real(pushed, ranks, **given).results
     for (by_message, bytes_sent), (by_memory, bytes_put) in zip(*last.values(), strict=True):
-        assert bytes_sent == bytes_put or sorted(bytes_sent) == sorted(bytes_put)
+        assert sorted(bytes_sent) == sorted(bytes_put)
         if isinstance(by_message, np.ndarray):
             # Workers that do not wait see different moments, but for a single one.
-            if ranks == 2 or service == "the mean":
+            if ranks == 2 + (path == "shards") or service == "the mean":
                 assert np.array_equal(by_message, by_memory)
         else:
             assert by_message.steps == by_memory.steps > 0
