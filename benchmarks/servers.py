@@ -4,7 +4,7 @@
 
 Rank 0 holds the weights, rank 1 sends updates (float32, the rule is SGD). Ways, all by turns:
 
-    push            updates one after the other through `Server(shared_memory=True)`, no rank
+    push            updates one after the other through `SharedMemoryServer()`, no rank
                     waits for an answer
     push and pull   a whole exchange: hand a gradient in, fetch the new weights
     add             updates added to rank 0's window; rank 0 does nothing
@@ -44,6 +44,7 @@ from ddl_teach.training.compression.dense import Dense
 from ddl_teach.training.consistency.handles import Service
 from ddl_teach.training.distribution.server import Server
 from ddl_teach.training.distribution.server_state import ServerState
+from ddl_teach.training.distribution.through_memory import SharedMemoryServer
 from ddl_teach.training.optimizers.sgd import SGD
 
 RESULTS = Path(__file__).parent / "results" / "servers.txt"
@@ -64,7 +65,7 @@ def measure(comm: Comm, size: int, repetitions: int, shared: bool) -> dict[str, 
     weights = np.zeros(size, np.float32)
     window = comm.window(size if comm.rank == 0 else 0, np.float32)
     service = Service(SGD(1.0), bound=math.inf)
-    station = Server(shared_memory=shared).open(comm, weights, Dense(), service)
+    station = (SharedMemoryServer() if shared else Server()).open(comm, weights, Dense(), service)
     if station.worker is None:
         station.serve()
         return None

@@ -1,7 +1,6 @@
 """Updates through shared memory: the weights, staleness and bytes that messages give."""
 
 import math
-from functools import partial
 
 import numpy as np
 import pytest
@@ -13,13 +12,13 @@ from ddl_teach.training.compression.half import Half
 from ddl_teach.training.consistency.handles import Service
 from ddl_teach.training.consistency.stale_synchronous import StaleSynchronous
 from ddl_teach.training.distribution.server import Server, Sharded
-from ddl_teach.training.distribution.through_memory import BLOCK
+from ddl_teach.training.distribution.through_memory import BLOCK, SharedMemoryServer
 from ddl_teach.training.optimizers.lars import LARS
 from ddl_teach.training.optimizers.momentum import Momentum
 from ddl_teach.training.optimizers.sgd import SGD
 
 LONG, STEPS = BLOCK // 8 * 2 + 5, 3  # three blocks of float64
-PATHS = {"server": Server, "shards": partial(Sharded, 2)}
+PATHS = {"server": (Server(), SharedMemoryServer()), "shards": (Sharded(2), SharedMemoryServer(2))}
 SERVICES = {
     "at once": Service(SGD(0.5), math.inf),
     "at once, with states": Service(Momentum(0.5, 0.5), math.inf),
@@ -56,11 +55,11 @@ def pushed(comm, distribution, service, size=LONG, update=None, trainings=2):
 )  # fmt: skip
 @pytest.mark.sampled(4)
 def test_what_comes_through_memory_is_what_comes_by_message(path, ranks, service, real):
-    last = {}
-    for shared in (False, True):
-        given = {"distribution": PATHS[path](shared_memory=shared), "service": SERVICES[service]}
-        last[shared] = real(pushed, ranks, **given).results
-    for (by_message, bytes_sent), (by_memory, bytes_put) in zip(*last.values(), strict=True):
+    last = [
+        real(pushed, ranks, distribution=distribution, service=SERVICES[service]).results
+        for distribution in PATHS[path]
+    ]
+    for (by_message, bytes_sent), (by_memory, bytes_put) in zip(*last, strict=True):
         assert sorted(bytes_sent) == sorted(bytes_put)
         if isinstance(by_message, np.ndarray):
             # Workers that do not wait see different moments, but for a single one.
@@ -75,8 +74,8 @@ def test_what_comes_through_memory_is_what_comes_by_message(path, ranks, service
 def test_simulated_ranks_send_the_same_messages(ranks):
     given = {"service": SERVICES["at once"], "size": 11}
     runs = [
-        simulate(pushed, ranks, distribution=Server(shared_memory=shared), **given)
-        for shared in (False, True)
+        simulate(pushed, ranks, distribution=distribution, **given)
+        for distribution in PATHS["server"]
     ]
     assert runs[0].ledger == runs[1].ledger
     assert runs[0].time == runs[1].time
@@ -85,7 +84,7 @@ def test_simulated_ranks_send_the_same_messages(ranks):
 def sum_of_updates(comm):
     """What the server holds when all have pushed whole numbers: exact in any order."""
     weights = np.zeros(LONG)
-    handle = Server(shared_memory=True).open(comm, weights, Dense(), SERVICES["at once"])
+    handle = SharedMemoryServer().open(comm, weights, Dense(), SERVICES["at once"])
     if handle.worker is None:
         handle.serve()
         return handle.state.weights
@@ -104,7 +103,7 @@ def test_no_update_is_lost_or_counted_twice(ranks, real):
 
 @pytest.mark.parametrize("size", [0, 1, 3])
 def test_short_and_empty_updates_come_too(size, real):
-    given = {"distribution": Sharded(2, shared_memory=True), "service": SERVICES["the mean"]}
+    given = {"distribution": SharedMemoryServer(2), "service": SERVICES["the mean"]}
     run = real(pushed, 4, size=size, **given)
     expected = -0.5 * sum(np.arange(size) % 8.0 + step for step in range(STEPS))
     assert np.array_equal(run.results[2][0], expected)
@@ -113,8 +112,8 @@ def test_short_and_empty_updates_come_too(size, real):
 def test_a_rule_that_looks_at_whole_layers_gets_them(real):
     service = Service(LARS(layers=(0, LONG)), math.inf)
     results = [
-        real(pushed, 2, distribution=Server(shared_memory=shared), service=service).results[1][0]
-        for shared in (False, True)
+        real(pushed, 2, distribution=distribution, service=service).results[1][0]
+        for distribution in PATHS["server"]
     ]
     assert np.array_equal(*results)
 
@@ -122,14 +121,13 @@ def test_a_rule_that_looks_at_whole_layers_gets_them(real):
 def test_an_update_that_diverged_is_refused_with_its_entry(real):
     bad = np.zeros(LONG)
     bad[-2] = np.nan
-    given = {"distribution": Server(shared_memory=True), "service": SERVICES["at once"]}
+    given = {"distribution": SharedMemoryServer(), "service": SERVICES["at once"]}
     with pytest.raises(RankFailed, match=f"entry {LONG - 2} of the vector is nan"):
         real(pushed, 2, update=bad, **given)
 
 
 def test_what_cannot_lie_in_memory_is_refused():
     stale = StaleSynchronous(2)
-    assert "take Dense()" in Server(shared_memory=True).objection(stale, Half(), SGD())
-    assert Server(shared_memory=True).objection(stale, Dense(), SGD()) is None
-    with pytest.raises(ValueError, match="none may come later"):
-        Server(late=(1,), shared_memory=True)
+    assert "take Dense()" in SharedMemoryServer().objection(stale, Half(), SGD())
+    assert "late ones come later" in SharedMemoryServer(late=(1,)).objection(stale, Dense(), SGD())
+    assert SharedMemoryServer().objection(stale, Dense(), SGD()) is None

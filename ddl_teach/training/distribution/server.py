@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -25,7 +25,6 @@ from ddl_runtime.core.arrays import split_evenly
 from ddl_runtime.core.checks import amount
 from ddl_teach.comm import ANY, Comm, Request
 from ddl_teach.theory.inputs import count
-from ddl_teach.training.compression.dense import Dense
 from ddl_teach.training.consistency.handles import (
     Averages,
     Dedicated,
@@ -36,7 +35,6 @@ from ddl_teach.training.consistency.handles import (
 )
 from ddl_teach.training.consistency.rows import Rows
 from ddl_teach.training.distribution.server_state import Codec, OnlyRank, ServerHandle, ServerState
-from ddl_teach.training.distribution.through_memory import Passages
 from ddl_teach.training.optimizers.update import Update
 
 UPDATE, ROWS, ANSWER, WEIGHTS = 1, 2, 3, 4  # tags
@@ -45,16 +43,23 @@ TRAININGS = 1000  # one after another on one communicator, whose requests have t
 PUSH, PULL, LEAVE = range(3)  # what a request asks for
 
 
+class Carrier(Protocol):
+    """What workers write updates into, and servers step from."""
+
+    service: Service  # what is left for the servers to do
+
+    def put(self, server: int, update: np.ndarray) -> None: ...
+    def take(self, worker: int, like: np.ndarray) -> np.ndarray | Iterator[np.ndarray]: ...
+
+
 @dataclass(frozen=True)
 class Sharded:
     """So many dedicated servers, the first ranks. A worker that is silent for `patience` seconds
-    counts as dead; for workers in `late` servers wait only from their first pull on. With
-    `shared_memory` updates need no message where all ranks are on one node (`through_memory`)."""
+    counts as dead; for workers in `late` servers wait only from their first pull on."""
 
     servers: int = 2
     patience: float | None = None
     late: tuple[int, ...] = ()
-    shared_memory: bool = False
     offers: ClassVar[tuple[type, ...]] = (Averages, Serves)
 
     def __post_init__(self) -> None:
@@ -63,14 +68,10 @@ class Sharded:
             amount(self.patience, "patience in seconds", zero=False)
         if not isinstance(self.late, tuple):
             raise TypeError(f"late is a tuple of workers' numbers, as (2,), not {self.late!r}")
-        if self.late and self.shared_memory:
-            raise ValueError("late: all ranks make shared memory together, so none may come later")
 
     def objection(
         self, consistency: Requirements, compressor: object, update: Update | None
     ) -> str | None:
-        if self.shared_memory and not isinstance(compressor, Dense):
-            return "in shared memory lie plain numbers, no messages: take Dense()"
         whole = self.servers == 1 or Averages in consistency.needs
         if whole or update is None or update.elementwise:
             return None
@@ -100,16 +101,18 @@ class Sharded:
         alarm = None
         if self.patience is not None:
             alarm = SilenceLimit(comm.split(comm.rank), self.patience)
-        passages = None
-        real = self.shared_memory and not comm.virtual_time
-        if real and comm.split(comm.node).size == comm.size:
-            passages = Passages(comm, servers, service)
-            service = passages.service
+        carrier = self.carrier(comm, service)
+        if carrier is not None:
+            service = carrier.service
         if comm.rank >= servers:
-            return ServerClient(comm, servers, compressor, requests, passages)
+            return ServerClient(comm, servers, compressor, requests, carrier)
         begin, shard = _shards(weights, servers)[comm.rank]
         state = ServerState(shard, comm.size - servers, service, self.late)
-        return ServerLoop(comm, servers, state, begin, compressor, alarm, requests, passages)
+        return ServerLoop(comm, servers, state, begin, compressor, alarm, requests, carrier)
+
+    def carrier(self, comm: Comm, service: Service) -> Carrier | None:
+        """What updates pass through instead of messages (`through_memory`)."""
+        return None
 
 
 @dataclass(frozen=True)
@@ -124,10 +127,10 @@ class ServerClient(ServerHandle):
 
     def __init__(
         self, comm: Comm, servers: int, compressor: Codec, requests: int,
-        passages: Passages | None = None,
+        carrier: Carrier | None = None,
     ) -> None:  # fmt: skip
         self.worker, self.workers = comm.rank - servers, comm.size - servers
-        self._comm, self._requests, self._passages = comm, requests, passages
+        self._comm, self._requests, self._carrier = comm, requests, carrier
         # What a compressor leaves out of one shard must not come into another.
         seeds = range(comm.rank * servers, (comm.rank + 1) * servers)
         self._streams = list(map(compressor.stream, seeds))
@@ -139,9 +142,9 @@ class ServerClient(ServerHandle):
         under_way = []
         parts = split_evenly(update, len(self._streams))
         for server in self._order:
-            if self._passages is not None:
+            if self._carrier is not None:
                 self._ask(server, PUSH, parts[server].nbytes).wait()
-                self._passages.put(server, parts[server])
+                self._carrier.put(server, parts[server])
                 continue
             message = self._streams[server].encode(parts[server])
             under_way.append(self._ask(server, PUSH, message.nbytes))
@@ -189,7 +192,7 @@ class ServerLoop:
     compressor: Codec
     alarm: SilenceLimit | None
     requests: int  # their tag
-    passages: Passages | None = None
+    carrier: Carrier | None = None
     room: np.ndarray = field(default_factory=lambda: np.empty(0, np.uint8))
     wanted: dict[int, np.ndarray] = field(default_factory=dict)  # places, by the worker that asked
     worker: None = field(default=None, init=False)
@@ -214,8 +217,8 @@ class ServerLoop:
         return state.report()
 
     def _update(self, source: int, nbytes: int) -> np.ndarray | Iterator[np.ndarray]:
-        if self.passages is not None:
-            return self.passages.take(source, self.state.weights)
+        if self.carrier is not None:
+            return self.carrier.take(source, self.state.weights)
         if nbytes > len(self.room) or self.state.service.bound == 0:
             self.room = np.empty(nbytes, np.uint8)  # what waits for others keeps its own
         message = self.room[:nbytes]

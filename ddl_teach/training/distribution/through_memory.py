@@ -9,6 +9,8 @@ two cores, and f for each block. A message would be copied by the kernel, and th
 What to look at: kind "put" in the ledger.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -18,10 +20,13 @@ from ddl_runtime.core.arrays import Array
 from ddl_teach.collectives.shared_memory import SharedBlocks
 from ddl_teach.comm import Comm
 from ddl_teach.training.compression.compressor import checked
-from ddl_teach.training.consistency.handles import Service
+from ddl_teach.training.compression.dense import Dense
+from ddl_teach.training.consistency.handles import Requirements, Service
+from ddl_teach.training.distribution.server import Sharded
 from ddl_teach.training.distribution.server_state import pieces
 from ddl_teach.training.optimizers.settings import States
 from ddl_teach.training.optimizers.sgd import SGD
+from ddl_teach.training.optimizers.update import Update
 
 BLOCK = 1 << 20  # bytes: two are more than one core's own cache, out of which others read slowly
 
@@ -35,6 +40,28 @@ class Sum:
 
     def __call__(self, weights: Array, gradient: Array, states: States, step: int) -> None:
         weights += gradient
+
+
+@dataclass(frozen=True)
+class SharedMemoryServer(Sharded):
+    """As `Server`, or as `Sharded` with several; on simulated ranks, or where ranks are on several
+    nodes, updates travel in messages."""
+
+    servers: int = 1
+
+    def objection(
+        self, consistency: Requirements, compressor: object, update: Update | None
+    ) -> str | None:
+        if not isinstance(compressor, Dense):
+            return "in shared memory lie plain numbers, no messages: take Dense(), or Server()"
+        if self.late:
+            return "all ranks make shared memory together, and late ones come later: take Server()"
+        return super().objection(consistency, compressor, update)
+
+    def carrier(self, comm: Comm, service: Service) -> Passages | None:
+        if comm.virtual_time or comm.split(comm.node).size < comm.size:
+            return None
+        return Passages(comm, self.servers, service)
 
 
 class Passages:
