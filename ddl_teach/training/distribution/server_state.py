@@ -142,7 +142,7 @@ class ServerState:
 
 
 def pieces(vector: np.ndarray, width: int) -> Iterator[np.ndarray]:
-    """The vector in parts of so many numbers."""
+    """The vector in parts of `width` numbers; the last may be shorter."""
     for start in range(0, len(vector), max(width, 1)):
         yield vector[start : start + width]
 
