@@ -4,7 +4,8 @@
 
 Rank 0 holds the weights, rank 1 sends updates (float32, the rule is SGD). Ways, all by turns:
 
-    push            updates one after the other through `Server()`, nobody waits for an answer
+    push            updates one after the other through `SharedMemoryServer()`, no rank
+                    waits for an answer
     push and pull   a whole exchange: hand a gradient in, fetch the new weights
     add             updates added to rank 0's window; rank 0 does nothing
     add and get     the same, and the weights read back
@@ -13,10 +14,12 @@ Rank 0 holds the weights, rank 1 sends updates (float32, the rule is SGD). Ways,
 No server can take in an update faster than memory takes a copy of it: `of a copy` says how close
 each way comes, a ratio of medians measured side by side. All must end with the right weights.
 
-Below stand the parts of a push, each alone and again by turns: a message through `comm`; the same
-message by MPI's own calls, whose one copy is made by the kernel, page by page; and the server's
+Below stand the parts of a push, each alone and again by turns. Through shared memory the worker
+looks for NaN and writes the update times the rate. The server adds meanwhile what was written
+before, so the longer of the two is the floor. By messages the parts are a message through `comm`;
+the same by MPI's own calls, whose one copy is made by the kernel, page by page; and the server's
 step, which reads update and weights and writes weights. Message and step follow each other on the
-server, so their sum is the floor of a push, and MPI's own message that of any message.
+server, so their sum is the floor of a push by messages.
 
 At the end stand figures of ps-lite's own benchmark, as its developers and users published them.
 Theirs are other machines, with a network between worker and server. `benchmarks.runtimes` has a
@@ -36,13 +39,16 @@ from ddl_measure.interval import interval
 from ddl_measure.machine import describe, heading, keep
 from ddl_measure.repetitions import side_by_side
 from ddl_teach import Comm, Ranks
+from ddl_teach.training.compression.compressor import checked
 from ddl_teach.training.compression.dense import Dense
 from ddl_teach.training.consistency.handles import Service
 from ddl_teach.training.distribution.server import Server
 from ddl_teach.training.distribution.server_state import ServerState
+from ddl_teach.training.distribution.through_memory import SharedMemoryServer
 from ddl_teach.training.optimizers.sgd import SGD
 
 RESULTS = Path(__file__).parent / "results" / "servers.txt"
+SIZES = (10_000, 100_000, 250_000, 1_000_000, 10_000_000)  # parameters
 IN_A_ROW = 8  # updates, so that the last answer counts little
 COPY = "memory copy"
 PART = 9  # the tag of messages that are measured alone
@@ -54,11 +60,12 @@ PUBLISHED = (  # the network, gigabits a second of pushes, and where that stands
 )
 
 
-def measure(comm: Comm, size: int, repetitions: int) -> dict[str, np.ndarray] | None:
+def measure(comm: Comm, size: int, repetitions: int, shared: bool) -> dict[str, np.ndarray] | None:
     """On rank 1: seconds of one update, by way; rank 0 serves meanwhile."""
     weights = np.zeros(size, np.float32)
     window = comm.window(size if comm.rank == 0 else 0, np.float32)
-    station = Server().open(comm, weights, Dense(), Service(SGD(1.0), bound=math.inf))
+    service = Service(SGD(1.0), bound=math.inf)
+    station = (SharedMemoryServer() if shared else Server()).open(comm, weights, Dense(), service)
     if station.worker is None:
         station.serve()
         return None
@@ -124,24 +131,39 @@ def parts_of_a_push(comm: Comm, size: int, repetitions: int) -> dict[str, np.nda
         for _ in range(IN_A_ROW * serves):
             state.push(0, state.version, update)
 
+    def write() -> None:
+        for _ in range(IN_A_ROW * serves):
+            np.multiply(checked(update), -1.0, out=room)
+
+    def add() -> None:
+        for _ in range(IN_A_ROW * serves):
+            np.add(weights, room, out=weights)
+
     def copy() -> None:
         for _ in range(IN_A_ROW * serves):
             np.copyto(room, update)
 
-    ways = {"message": message, "MPI's message": by_mpi, "step": step, COPY: copy}
+    ways = {"message": message, "MPI's message": by_mpi, "step": step, "write": write, "add": add}
+    ways[COPY] = copy
     seconds = side_by_side(ways, repetitions=repetitions, before=comm.barrier)
     return {name: times / IN_A_ROW for name, times in seconds.items()}
 
 
-def floor(push: np.ndarray, parts: dict[str, np.ndarray]) -> str:
-    """A line that says how much of a push its parts explain."""
+def floor(found: dict[str, np.ndarray], sent: dict[str, np.ndarray], parts: dict) -> str:
+    """Lines that say how much of a push its parts explain: through memory and by messages."""
     medians = {name: float(np.median(times)) for name, times in parts.items()}
     alone = ", ".join(f"{name} {1e3 * seconds:.3f}" for name, seconds in medians.items())
-    share = (medians["message"] + medians["step"]) / float(np.median(push))
+    push, message = (float(np.median(times["push"])) for times in (found, sent))
+    of_a_copy = float(np.median(sent[COPY])) / message
+    share = (medians["message"] + medians["step"]) / message
     best = medians[COPY] / (medians["MPI's message"] + medians["step"])
     return (
         f"parts alone, ms: {alone}\n"
-        f"message and step are {share:.0%} of a push; with MPI's message {best:.2f} of a copy"
+        f"what the worker writes is {medians['write'] / push:.0%} of a push, "
+        f"what the server adds {medians['add'] / push:.0%}\n"
+        f"by messages a push takes {1e3 * message:.3f} ms, {of_a_copy:.2f} of a copy\n"
+        f"message and step are {share:.0%} of a push by messages; with MPI's message {best:.2f} "
+        "of a copy"
     )
 
 
@@ -173,23 +195,20 @@ def main() -> None:
     """Measure, print the tables, keep them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repetitions", type=int, default=15)
-    parser.add_argument("--least", type=int, default=10_000)
-    parser.add_argument("--most", type=int, default=10_000_000)
+    parser.add_argument("--least", type=int, default=SIZES[0])
+    parser.add_argument("--most", type=int, default=SIZES[-1])
     chosen = parser.parse_args()
     parts = [heading(describe())]
-    size = chosen.least
     with Ranks(2) as ranks:
-        while size <= chosen.most:
-            run = ranks.run(
-                measure, size=size, repetitions=chosen.repetitions, trace=False, timeout=600
+        for size in (size for size in SIZES if chosen.least <= size <= chosen.most):
+            given = {"size": size, "repetitions": chosen.repetitions, "trace": False}
+            found, sent = (
+                ranks.run(measure, shared=shared, timeout=600, **given).results[1]
+                for shared in (True, False)
             )
-            alone = ranks.run(
-                parts_of_a_push, size=size, repetitions=chosen.repetitions, trace=False
-            ).results[0]
-            found = run.results[1]
-            parts.append(f"{table(size, found)}\n{floor(found['push'], alone)}")
+            alone = ranks.run(parts_of_a_push, **given).results[0]
+            parts.append(f"{table(size, found)}\n{floor(found, sent, alone)}")
             print(parts[-1], flush=True)
-            size *= 10
     parts.append(published())
     print(parts[-1])
     keep(RESULTS, parts)

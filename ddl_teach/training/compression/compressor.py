@@ -14,6 +14,7 @@ What to look at: compressors are one or the other, hardly ever both; the biased 
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
@@ -111,14 +112,18 @@ class CompressorState:
         return own
 
 
-def checked(vector: np.ndarray) -> np.ndarray:
-    """The vector, or an error that says why it cannot be sent in any compressor."""
+def checked(vector: np.ndarray, begin: int = 0) -> np.ndarray:
+    """The vector, or an error that says why it cannot be sent in any compressor; it is the part
+    from entry `begin` on."""
     if not isinstance(vector, np.ndarray) or vector.ndim != 1 or vector.dtype.kind != "f":
         kind = f"{type(vector).__name__} {getattr(vector, 'shape', '')}".strip()
         advice = "x.ravel() makes one of an array, x.numpy() of a tensor"
         raise TypeError(f"a vector must be flat, of float32 or float64, not {kind}: {advice}")
-    if not np.isfinite(vector).all():
+    with np.errstate(over="ignore"):
+        product = np.dot(vector, vector)  # needs no mask, which is as much memory again
+    if not math.isfinite(product) and not np.isfinite(vector).all():
         first = int(np.flatnonzero(~np.isfinite(vector))[0])
-        diverged = f"entry {first} of the vector is {vector[first]}: the training has diverged"
+        entry = f"entry {begin + first} of the vector is {vector[first]}"
+        diverged = f"{entry}: the training has diverged"
         raise ValueError(f"{diverged}. Lower the rate, or clip gradients")
     return vector

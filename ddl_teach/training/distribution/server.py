@@ -14,9 +14,10 @@ What to look at: `ledger.bytes_to(0)` of all workers together is the ingress of 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -40,6 +41,15 @@ UPDATE, ROWS, ANSWER, WEIGHTS = 1, 2, 3, 4  # tags
 REQUEST = 5  # and those above it: tags of requests
 TRAININGS = 1000  # one after another on one communicator, whose requests have tags of their own
 PUSH, PULL, LEAVE = range(3)  # what a request asks for
+
+
+class Carrier(Protocol):
+    """What workers write updates into, and servers step from."""
+
+    service: Service  # what is left for the servers to do
+
+    def put(self, server: int, update: np.ndarray) -> None: ...
+    def take(self, worker: int, like: np.ndarray) -> np.ndarray | Iterator[np.ndarray]: ...
 
 
 @dataclass(frozen=True)
@@ -91,11 +101,18 @@ class Sharded:
         alarm = None
         if self.patience is not None:
             alarm = SilenceLimit(comm.split(comm.rank), self.patience)
+        carrier = self.carrier(comm, service)
+        if carrier is not None:
+            service = carrier.service
         if comm.rank >= servers:
-            return ServerClient(comm, servers, compressor, requests)
+            return ServerClient(comm, servers, compressor, requests, carrier)
         begin, shard = _shards(weights, servers)[comm.rank]
         state = ServerState(shard, comm.size - servers, service, self.late)
-        return ServerLoop(comm, servers, state, begin, compressor, alarm, requests)
+        return ServerLoop(comm, servers, state, begin, compressor, alarm, requests, carrier)
+
+    def carrier(self, comm: Comm, service: Service) -> Carrier | None:
+        """What updates pass through instead of messages (`through_memory`)."""
+        return None
 
 
 @dataclass(frozen=True)
@@ -108,9 +125,12 @@ class Server(Sharded):
 class ServerClient(ServerHandle):
     """A worker's handle: it pushes updates to the servers and pulls weights from them."""
 
-    def __init__(self, comm: Comm, servers: int, compressor: Codec, requests: int) -> None:
+    def __init__(
+        self, comm: Comm, servers: int, compressor: Codec, requests: int,
+        carrier: Carrier | None = None,
+    ) -> None:  # fmt: skip
         self.worker, self.workers = comm.rank - servers, comm.size - servers
-        self._comm, self._requests = comm, requests
+        self._comm, self._requests, self._carrier = comm, requests, carrier
         # What a compressor leaves out of one shard must not come into another.
         seeds = range(comm.rank * servers, (comm.rank + 1) * servers)
         self._streams = list(map(compressor.stream, seeds))
@@ -122,6 +142,10 @@ class ServerClient(ServerHandle):
         under_way = []
         parts = split_evenly(update, len(self._streams))
         for server in self._order:
+            if self._carrier is not None:
+                self._ask(server, PUSH, parts[server].nbytes).wait()
+                self._carrier.put(server, parts[server])
+                continue
             message = self._streams[server].encode(parts[server])
             under_way.append(self._ask(server, PUSH, message.nbytes))
             under_way.append(self._comm.isend(message, server, UPDATE))
@@ -168,21 +192,18 @@ class ServerLoop:
     compressor: Codec
     alarm: SilenceLimit | None
     requests: int  # their tag
+    carrier: Carrier | None = None
+    room: np.ndarray = field(default_factory=lambda: np.empty(0, np.uint8))
     wanted: dict[int, np.ndarray] = field(default_factory=dict)  # places, by the worker that asked
     worker: None = field(default=None, init=False)
 
     def serve(self) -> ServerReport:
         state, comm = self.state, self.comm
-        request, room = np.empty(3, np.int64), np.empty(0, np.uint8)
+        request = np.empty(3, np.int64)
         while state.open and (source := self._next(request)) is not None:
             worker, (what, version, nbytes) = source - self.servers, request.tolist()
             if what == PUSH:
-                if nbytes > len(room) or state.service.bound == 0:
-                    room = np.empty(nbytes, np.uint8)  # what waits for others keeps its own
-                message = room[:nbytes]
-                comm.recv(message, source, UPDATE)
-                update = self.compressor.decode(message, state.weights.size)
-                state.push(worker, version, update, comm.now())
+                state.push(worker, version, self._update(source, nbytes), comm.now())
             elif what == PULL:
                 if nbytes:
                     named = np.empty(nbytes // 4, np.uint32)
@@ -194,6 +215,15 @@ class ServerLoop:
                 state.leave(worker)
             self._answer()
         return state.report()
+
+    def _update(self, source: int, nbytes: int) -> np.ndarray | Iterator[np.ndarray]:
+        if self.carrier is not None:
+            return self.carrier.take(source, self.state.weights)
+        if nbytes > len(self.room) or self.state.service.bound == 0:
+            self.room = np.empty(nbytes, np.uint8)  # what waits for others keeps its own
+        message = self.room[:nbytes]
+        self.comm.recv(message, source, UPDATE)
+        return self.compressor.decode(message, self.state.weights.size)
 
     def _answer(self) -> None:
         for worker in self.state.answers():

@@ -7,6 +7,7 @@ Ho et al. 2013; Chen et al., "Revisiting distributed synchronous SGD", 2016, for
 look at: a worker that leaves, dies or comes late only changes for which workers a server waits.
 """
 
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from ddl_teach.training.consistency.handles import Averages, ServerReport, Serves, Service
 from ddl_teach.training.consistency.rows import Rows
 
-TILE = 1 << 15  # numbers that an element-wise rule works on at once
+TILE = 1 << 16  # numbers that an element-wise rule works on at once
 
 
 class ServerState:
@@ -50,11 +51,14 @@ class ServerState:
 
     # -- what workers do --------------------------------------------------------------------
 
-    def push(self, worker: int, version: int, update: np.ndarray, now: float = 0.0) -> None:
-        """An update that `worker` has computed from the weights of that version."""
+    def push(
+        self, worker: int, version: int, update: np.ndarray | Iterator[np.ndarray], now: float = 0
+    ) -> None:
+        """An update that `worker` has computed from the weights of that version. It may come piece
+        by piece where it counts at once."""
         self._heard[worker] = now
         self.clock[worker] += 1
-        if self.service.bound:
+        if self.service.bound or not isinstance(update, np.ndarray):
             self._apply(update, [(worker, self.version - version)])
         elif version == self.version:
             self._collected[worker] = update
@@ -119,21 +123,28 @@ class ServerState:
             collected.clear()
             self._apply(total, [(worker, 0) for worker in workers])
 
-    def _apply(self, update: np.ndarray, of: list[tuple[int, int]]) -> None:
-        service = self.service
-        if service.damp is not None:
-            update = update * service.damp(of[0][1])
+    def _apply(self, update: np.ndarray | Iterator[np.ndarray], of: list[tuple[int, int]]) -> None:
+        service, rule, end = self.service, self.service.rule, 0
         self.version += 1
-        if service.rule is None:
-            self.weights[...] = update
-        else:
+        if isinstance(update, np.ndarray):
             # Piece by piece, so that what a rule makes on the way stays in the cache.
-            width = TILE if service.rule.elementwise else len(self.weights)
-            for start in range(0, len(self.weights), max(width, 1)):
-                piece = slice(start, start + width)
-                states = [state[piece] for state in self._states]
-                service.rule(self.weights[piece], update[piece], states, self.version)
+            update = pieces(update, TILE if rule is None or rule.elementwise else len(update))
+        for piece in update:
+            begin, end = end, end + len(piece)
+            if service.damp is not None:
+                piece = piece * service.damp(of[0][1])
+            if rule is None:
+                self.weights[begin:end] = piece
+            else:
+                states = [state[begin:end] for state in self._states]
+                rule(self.weights[begin:end], piece, states, self.version)
         self._applied += of
+
+
+def pieces(vector: np.ndarray, width: int) -> Iterator[np.ndarray]:
+    """The vector in parts of `width` numbers; the last may be shorter."""
+    for start in range(0, len(vector), max(width, 1)):
+        yield vector[start : start + width]
 
 
 class Codec(Protocol):
