@@ -64,7 +64,7 @@ STEPS = (
     ("data-parallel step: a bucket", "one bucket"),
     ("data-parallel step: overlapped", "overlapped buckets"),
     ("data-parallel step: natively", "overlapped native"),
-    ("data-parallel step: in memory", "overlapped in memory"),
+    ("data-parallel step: shared weights", "shared weights"),
 )
 GPIPES = (("GPipe", "GPipe, ours"), ("GPipe, gradients by hand", "GPipe, ours, by hand"))
 ONE_FORWARD_ONE_BACKWARD = (
@@ -77,7 +77,11 @@ CONVOLUTIONS = (
     ("convolution: Winograd 2 x 2", "winograd_2x2"),
     ("convolution: Winograd 4 x 4", "winograd_4x4"),
 )
-RECURRENCES = (("LSTM: fused gates", "fused"), ("LSTM: all steps at once", "all_steps"))
+RECURRENCES = (
+    ("LSTM: fused gates", "fused"),
+    ("LSTM: all steps at once", "all_steps"),
+    ("LSTM: packed matrix", "packed"),
+)
 
 SUBJECTS: tuple[Subject, ...] = (
     *_all("allreduce", "native MPI", "native", ALLREDUCES),

@@ -20,7 +20,7 @@ from ddl_teach.operators.recurrence.lstm import LSTM
 
 
 def packed(weight: Tensor, bias: Tensor | None, rows: int) -> Callable[[Tensor], Tensor]:
-    """x W^T + b as a function of x, a matrix of so many rows; W is arranged once."""
+    """x W^T + b as a function of x, which has `rows` rows; W is arranged once."""
     if weight.dtype != torch.float32 or not torch.backends.mkldnn.is_available():
         return lambda x: linear(x, weight, bias)
     ready = torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), rows)
