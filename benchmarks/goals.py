@@ -129,11 +129,10 @@ GOALS = (
     Goal(
         "Data parallelism", "The best of our ways over the better of torch's DDP.",
         ["data_parallel"],
-        lambda: beside("data_parallel.txt", cases.LADDER, cases.DDP, 0.45, limit="no averaging"),
-        "in the last column a step without any message, in which each rank updates all weights; "
-        "of shared weights it updates its part. Buckets that overlap lose to one bucket while the "
-        "cores compute, as messages need these cores. On ranks that sleep, as if an accelerator "
-        "computed, they win: {}.",
+        lambda: beside("data_parallel.txt", cases.LADDER, cases.DDP, 0.45, limit="layers alone"),
+        "in the last column the layers' products and convolutions, without losses, updates or "
+        "messages. Buckets that overlap lose to one bucket while the cores compute, as messages "
+        "need these cores. On ranks that sleep, as if an accelerator computed, they win: {}.",
         lambda: [line("data_parallel.txt", "overlapped buckets are faster")],
         "threads in the background that sleep at once. And oneDNN's products: they shorten a step "
         "of 64 samples a little, and one of 16 not at all.",

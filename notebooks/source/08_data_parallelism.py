@@ -451,11 +451,12 @@ for name, median in medians.items():
 # %% [markdown]
 # Look at the ladder from top to bottom. If other programs run on your machine, the order can be
 # any. On a quiet one, with a core for each of two ranks, we trained a network like this one, twice
-# as wide. It took 0.55 of DDP's time with one bucket, and 0.78 with a ring under the pass; DDP
-# itself took 0.86 of that time once its gradients were views of its buckets. (Ours were buckets of
-# 4 MiB, DDP's of its own size; neither was searched for.) A small AlexNet has a twelfth of the
-# gradients; there one bucket took 0.50, a ring under the pass 0.78, and a message for each
-# parameter 0.74 (`benchmarks/results/data_parallel.txt`).
+# as wide. It took 0.37 of DDP's time with shared weights, 0.60 with sufficient factors, 0.64 with
+# one bucket, and 0.94 with a ring under the pass; DDP itself took 0.88 of that time once its
+# gradients were views of its buckets. (Ours were buckets of 4 MiB, DDP's of its own size; neither
+# was searched for.) A small AlexNet has a twelfth of the gradients; there one bucket took 0.61,
+# shared weights 0.64, a ring under the pass 0.86, and a message for each parameter 0.93
+# (`benchmarks/results/data_parallel.txt`).
 #
 # So a ring in the background gained nothing there. Every core computes, and a core that passes
 # messages does not compute meanwhile. The last two ways send no gradients of most layers: with
@@ -463,7 +464,7 @@ for name, median in medians.items():
 # papers). In memory that both ranks see, each also updates its part of the weights only, so fewer
 # bytes are touched. Section 6 assumes that messages cost a rank no work;
 # network cards are made for that. The same file has ranks that sleep through their layers: from
-# 4 ms a layer on the ring under the pass wins. It is the same code; the machine decides.
+# 2 ms a layer on the ring under the pass wins. It is the same code; the machine decides.
 #
 # So another machine may decide otherwise. The next cell shows the ladder as it was recorded with
 # its network on a GPU, beside your race. If nothing is recorded yet, it says so.

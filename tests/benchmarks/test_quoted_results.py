@@ -45,7 +45,10 @@ def percent(text: str) -> str:
 
 def data_parallel() -> list[str]:
     common = "one bucket", "overlapped buckets"
-    tables = {"MLP": (*common, "the same, gradients"), "small AlexNet": (*common, "per parameter")}
+    tables = {
+        "MLP": ("shared weights", "sufficient factors", *common, "the same, gradients"),
+        "small AlexNet": (common[0], "shared weights", common[1], "per parameter"),
+    }
     rows = [(way, table) for table, ways in tables.items() for way in ways]
     return [row("data_parallel.txt", way, after=table)[3] for way, table in rows]
 
@@ -217,11 +220,12 @@ QUOTED = {
     ),
     "data parallelism": (
         "notebooks/source/08_data_parallelism.py",
-        "took {} of DDP's time with one bucket, and {} with a ring under the pass; DDP itself "
-        "took {} of that time once its gradients were views of its buckets. (Ours were buckets "
-        "of 4 MiB, DDP's of its own size; neither was searched for.) A small AlexNet has a "
-        "twelfth of the gradients; there one bucket took {}, a ring under the pass {}, and a "
-        "message for each parameter {} ",
+        "took {} of DDP's time with shared weights, {} with sufficient factors, {} with one "
+        "bucket, and {} with a ring under the pass; DDP itself took {} of that time once its "
+        "gradients were views of its buckets. (Ours were buckets of 4 MiB, DDP's of its own size; "
+        "neither was searched for.) A small AlexNet has a twelfth of the gradients; there one "
+        "bucket took {}, shared weights {}, a ring under the pass {}, and a message for each "
+        "parameter {} ",
         data_parallel,
     ),
     "pruned products": (
