@@ -61,14 +61,11 @@ def _rows(theirs: Report, mine: Report) -> Iterator[tuple[str, str, str]]:
     for name in ("date", "code", "lock", "seeds"):
         yield name, *(str(getattr(report.made, name, "not said")) for report in (theirs, mine))
     machines = [next(iter((report.machines or {}).values()), {}) for report in (theirs, mine)]
-    data = (report.data for report in (theirs, mine))
-    yield (
-        "data",
-        *(
-            "not said" if each is None else f"{each.training} + {each.held_out} {each.name}"
-            for each in data
-        ),
+    data = (
+        "not said" if each is None else f"{each.training} + {each.held_out} {each.name}"
+        for each in (theirs.data, mine.data)
     )
+    yield "data", *data
     for name in dict.fromkeys([*machines[0], *machines[1]]):
         if name != "date":
             yield name, *(machine.get(name, "not said") for machine in machines)
