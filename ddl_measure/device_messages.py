@@ -108,8 +108,16 @@ def measure_messages(
             seconds = side_by_side(
                 contestants, repetitions=repetitions, before=comm.barrier, clock=comm.now
             )
+            # What came must be what the other rank sent.
+            sent = {LATENCY: 1, ALLREDUCE: comm.size, BOTH_WAYS: 2 - comm.rank}
+            expected = sent.get(test, comm.rank)
             for way, result in results.items():
-                _check(comm, test, way, result())
+                received = result()
+                if comm.rank < 2 and not (received == expected).all():
+                    raise AssertionError(
+                        f"{test}, {way.name}: rank {comm.rank} holds {received[:3]}... where "
+                        f"{expected} came: the path lost or mixed up bytes"
+                    )
                 taken = tuple(float(took) / count for took in seconds[way])
                 rows.append(DeviceTiming(test, way, nbytes, taken))
     return rows
@@ -193,13 +201,3 @@ def _ours(
         test(x, y)
 
     return place, by_this_way
-
-
-def _check(comm: Comm, test: str, way: TransferPath, received: np.ndarray) -> None:
-    """What came must be what the other rank sent."""
-    expected = {LATENCY: 1, ALLREDUCE: comm.size, BOTH_WAYS: 2 - comm.rank}.get(test, comm.rank)
-    if comm.rank < 2 and not (received == expected).all():
-        raise AssertionError(
-            f"{test}, {way.name}: rank {comm.rank} holds {received[:3]}... where {expected} came: "
-            "the path lost or mixed up bytes"
-        )

@@ -70,23 +70,18 @@ def class_balance(sampler: Sampler, classes: np.ndarray, parts: int, steps: int)
     counts, seen = np.zeros((parts, kinds), np.int64), np.zeros(len(classes), np.int64)
     for part, step in np.ndindex(parts, steps):
         places = np.asarray(sampler(part, parts, step))
-        wrong = _wrong(places, len(classes))
+        wrong, last = "", len(classes) - 1
+        if not places.size:
+            wrong = "nothing at all"
+        elif places.dtype.kind not in "iu":
+            wrong = f"{places.dtype}: places are whole numbers"
+        elif places.min() < 0 or places.max() > last:
+            wrong = f"places {places.min()} to {places.max()}, but samples are 0 to {last}"
         if wrong:
             raise ValueError(f"the sampler gave part {part} of {parts} in step {step} {wrong}")
         counts[part] += np.bincount(classes[places], minlength=kinds)
         np.add.at(seen, places, 1)
     return Balance(counts, np.bincount(classes, minlength=kinds) / len(classes), seen)
-
-
-def _wrong(places: np.ndarray, samples: int) -> str:
-    """What is wrong with the places that a sampler gave, if anything is."""
-    if not places.size:
-        return "nothing at all"
-    if places.dtype.kind not in "iu":
-        return f"{places.dtype}: places are whole numbers"
-    if places.min() < 0 or places.max() >= samples:
-        return f"places {places.min()} to {places.max()}, but samples are 0 to {samples - 1}"
-    return ""
 
 
 def sampler_latency(

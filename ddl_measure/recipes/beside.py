@@ -61,7 +61,11 @@ def _rows(theirs: Report, mine: Report) -> Iterator[tuple[str, str, str]]:
     for name in ("date", "code", "lock", "seeds"):
         yield name, *(str(getattr(report.made, name, "not said")) for report in (theirs, mine))
     machines = [next(iter((report.machines or {}).values()), {}) for report in (theirs, mine)]
-    yield "data", *(_data(report) for report in (theirs, mine))
+    data = (
+        "not said" if each is None else f"{each.training} + {each.held_out} {each.name}"
+        for each in (theirs.data, mine.data)
+    )
+    yield "data", *data
     for name in dict.fromkeys([*machines[0], *machines[1]]):
         if name != "date":
             yield name, *(machine.get(name, "not said") for machine in machines)
@@ -115,12 +119,6 @@ def _seeds(report: Report) -> tuple[int, ...]:
 def _trial(trial: Trial) -> tuple[object, ...]:
     """What must be the same in every repetition."""
     return trial.seed, str(sorted((trial.settings or {}).items())), trial.outcome, trial.loss
-
-
-def _data(report: Report) -> str:
-    if report.data is None:
-        return "not said"
-    return f"{report.data.training} + {report.data.held_out} {report.data.name}"
 
 
 def _cut(text: str) -> str:

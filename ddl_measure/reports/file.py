@@ -99,7 +99,16 @@ def _read(value: Any, kind: Any, where: str) -> Any:
         return None
     kind = choices[0]
     if is_dataclass(kind):
-        return _read_fields(value, kind, where)
+        if not isinstance(value, dict):
+            raise ValueError(f"{where} must be fields with values, not {reprlib.repr(value)}")
+        known = get_type_hints(kind)
+        for name in value:
+            if name not in known:
+                near = difflib.get_close_matches(name, known, 1)
+                hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(known)}"
+                raise ValueError(f"{where} has no field '{name}': {hint}")
+        parts = {name: _read(part, known[name], f"{where}.{name}") for name, part in value.items()}
+        return kind(**parts)
     if get_origin(kind) is tuple:
         if not isinstance(value, list):
             raise ValueError(f"{where} must be a list, not {reprlib.repr(value)}")
@@ -121,20 +130,6 @@ def _read(value: Any, kind: Any, where: str) -> Any:
     if type(value) is not kind:
         raise ValueError(f"{where} must be {SCALARS[kind]}, not {reprlib.repr(value)}")
     return value
-
-
-def _read_fields(value: Any, kind: type, where: str) -> Any:
-    if not isinstance(value, dict):
-        raise ValueError(f"{where} must be fields with values, not {reprlib.repr(value)}")
-    known = get_type_hints(kind)
-    for name in value:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
-            hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(known)}"
-            raise ValueError(f"{where} has no field '{name}': {hint}")
-    return kind(
-        **{name: _read(part, known[name], f"{where}.{name}") for name, part in value.items()}
-    )
 
 
 def _no_constant(name: str) -> None:

@@ -8,7 +8,7 @@ from collections import Counter
 
 from ddl_measure.interval import coverage, interval
 from ddl_measure.reports.cases import timed
-from ddl_measure.reports.report import Entry, Report, Series
+from ddl_measure.reports.report import Report, Series
 from ddl_runtime.diagnosis.page import folded
 
 
@@ -57,22 +57,14 @@ def left_open(report: Report) -> list[str]:
         open_questions.append("another machine, network or hour: all of it ran on this one")
     if all(claim.baseline is None for claim in report.claims or ()):
         open_questions.append("whether it is fast: nothing ran beside it")
-    open_questions += [
-        f"whether {entry.name} has the best settings: {_searched(report, entry)}"
-        for entry in report.entries or ()
-        if entry.searched
-    ]
+    for entry in (entry for entry in report.entries or () if entry.searched):
+        seeds = {
+            trial.seed
+            for trial in report.trials or ()
+            if trial.entry == entry.name and trial.outcome != "kept"
+        }
+        tried = f"{entry.searched} were tried, on {len(seeds)} seed{'s' * (len(seeds) != 1)}"
+        open_questions.append(f"whether {entry.name} has the best settings: {tried}")
     if any(timed(series) for entry in report.entries or () for series in entry.series or ()):
         open_questions.append("what else the machine did: intervals hold for runs like these")
     return open_questions
-
-
-def _searched(report: Report, entry: Entry) -> str:
-    """How the settings were chosen."""
-    chosen = [
-        trial
-        for trial in report.trials or ()
-        if trial.entry == entry.name and trial.outcome != "kept"
-    ]
-    seeds = len({trial.seed for trial in chosen})
-    return f"{entry.searched} were tried, on {seeds} seed{'s' * (seeds != 1)}"

@@ -22,6 +22,7 @@ What to look at: `x.numpy()`, and the error; then `DEVICE.traffic` around a step
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -167,7 +168,11 @@ def run(operation: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     if views and all(views) and not _schema(operation).is_mutable:
         return tree_map_only(torch.Tensor, StandInTensor, operation(*hidden, **options))
     if torch.Tag.data_dependent_output in tags or torch.Tag.dynamic_output_shape in tags:
-        return _answer(operation, hidden, options)
+        DEVICE.synchronise()  # the result's shape or value depends on the numbers
+        answer = operation(*hidden, **options)
+        if not isinstance(answer, torch.Tensor):
+            DEVICE.traffic.out(hidden[0].itemsize)
+        return tree_map_only(torch.Tensor, StandInTensor, answer)
     return _kernel(operation, (args, kwargs), hidden, options)
 
 
@@ -182,16 +187,6 @@ def _to_host(x: StandInTensor, dtype: torch.dtype | None = None, **_: Any) -> to
     DEVICE.synchronise()
     DEVICE.traffic.out(x.nbytes)
     return x.memory_of(DEVICE).detach().clone().to(dtype or x.dtype)
-
-
-def _answer(operation: Any, hidden: Sequence[Any], options: dict[str, Any]) -> Any:
-    """The result of an operation whose shape or value depends on the numbers; the host waits for
-    it."""
-    DEVICE.synchronise()
-    answer = operation(*hidden, **options)
-    if not isinstance(answer, torch.Tensor):
-        DEVICE.traffic.out(hidden[0].itemsize)
-    return tree_map_only(torch.Tensor, StandInTensor, answer)
 
 
 def _kernel(operation: Any, shells: tuple, hidden: Sequence[Any], options: dict[str, Any]) -> Any:
@@ -273,22 +268,18 @@ def _filled(like: torch.Tensor, byte: int) -> torch.Tensor:
 # What torch asks for without a tensor of the device at hand.
 
 
-def _room(make: Callable[..., torch.Tensor]) -> Callable[..., StandInTensor]:
-    def room(*shape: Sequence[int], dtype: Any = None, **_: Any) -> StandInTensor:
-        return StandInTensor(_filled(make(*shape, dtype=dtype, device="meta"), POISON))
-
-    return room
+def _room(
+    make: Callable[..., torch.Tensor], *shape: Sequence[int], dtype: Any = None, **_: Any
+) -> StandInTensor:
+    return StandInTensor(_filled(make(*shape, dtype=dtype, device="meta"), POISON))
 
 
 def _copy_from(source: torch.Tensor, target: torch.Tensor, _: bool = False) -> torch.Tensor:
     return run(aten.copy_.default, (target, source), {})
 
 
-def _factory(operation: Any) -> Callable[..., StandInTensor]:
-    def make(*args: Any, **kwargs: Any) -> StandInTensor:
-        return StandInTensor(operation(*args, **{**kwargs, "device": "cpu", "pin_memory": None}))
-
-    return make
+def _made(operation: Any, *args: Any, **kwargs: Any) -> StandInTensor:
+    return StandInTensor(operation(*args, **{**kwargs, "device": "cpu", "pin_memory": None}))
 
 
 class _Module(backend_registration._DummyBackendModule):
@@ -310,11 +301,11 @@ def _register() -> torch.library.Library:
         )
     tell(NAME, _Module())
     library = torch.library.Library("aten", "IMPL")
-    library.impl("empty.memory_format", _room(torch.empty), "PrivateUse1")
-    library.impl("empty_strided", _room(torch.empty_strided), "PrivateUse1")
+    library.impl("empty.memory_format", partial(_room, torch.empty), "PrivateUse1")
+    library.impl("empty_strided", partial(_room, torch.empty_strided), "PrivateUse1")
     library.impl("_copy_from", _copy_from, "PrivateUse1")
     for operation in FACTORIES:
-        library.impl(operation, _factory(operation), "PrivateUse1")
+        library.impl(operation, partial(_made, operation), "PrivateUse1")
     return library
 
 

@@ -175,7 +175,9 @@ def error_text(error: BaseException) -> str:
         text = "(its text could not be made)"
     if isinstance(error, SystemExit):
         return f"SystemExit({text}): the program called exit"
-    if isinstance(error, TypeError) and "positional argument" in text and not _inside(error):
+    files = (frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__))
+    wrong_call = isinstance(error, TypeError) and "positional argument" in text
+    if wrong_call and all(OWN in file for file in files):
         text += ". A program's first parameter is its communicator: def program(comm, ...)"
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         text += ". The disk is full, or your share of it: delete what is old, or write elsewhere"
@@ -197,8 +199,3 @@ def program_traceback(error: BaseException) -> str:
     if len(lines) > LONG:  # of a function that calls itself again and again
         lines[LONG // 2 : -LONG // 2] = [f"  ... {len(lines) - LONG:,} lines like these ...\n"]
     return "".join(lines)
-
-
-def _inside(error: BaseException) -> bool:
-    frames = (frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__))
-    return any(OWN not in filename for filename in frames)

@@ -6,10 +6,9 @@ Lumsdaine, "Group operation assembly language", ICPP 2009; Hoefler, Schneider an
 "LogGOPSim", LSAP 2010.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 
-from ddl_runtime.interchange.operations import RankOperation, operations
+from ddl_runtime.interchange.operations import operations
 from ddl_runtime.pictures.activity import Spans
 from ddl_runtime.records.whole_file import write_whole
 
@@ -19,23 +18,17 @@ WORDS = {"send": "send {size}b to {peer} tag {tag}", "recv": "recv {size}b from 
 def write_goal(timeline: Spans, path: str | Path) -> Path:
     """Write the schedule as text, which LogGOPSim's `txt2bin` reads; returns the path."""
     path = Path(path)
-    write_whole(path, "".join(_lines(timeline)))
-    return path
-
-
-def _lines(timeline: Spans) -> Iterator[str]:
-    yield f"num_ranks {timeline.ranks}\n"
+    lines = [f"num_ranks {timeline.ranks}\n"]
     for rank, own in enumerate(operations(timeline)):
-        yield f"\nrank {rank} {{\n"
+        lines.append(f"\nrank {rank} {{\n")
         for place, operation in enumerate(own):
-            yield f"l{place + 1}: {_words(operation)}\n"
-            yield from (f"l{place + 1} requires l{before + 1}\n" for before in operation.after)
-        yield "}\n"
-
-
-def _words(operation: RankOperation) -> str:
-    if operation.kind in WORDS:
-        # LogGOPSim has no empty messages: of each it leaves the first byte out.
-        peer, tag = operation.peer, operation.tag
-        return WORDS[operation.kind].format(size=max(operation.bytes, 1), peer=peer, tag=tag)
-    return f"calc {round((operation.end - operation.start) * 1e9)}"
+            words = f"calc {round((operation.end - operation.start) * 1e9)}"
+            if operation.kind in WORDS:
+                # LogGOPSim has no empty messages: of each it leaves the first byte out.
+                size, peer, tag = max(operation.bytes, 1), operation.peer, operation.tag
+                words = WORDS[operation.kind].format(size=size, peer=peer, tag=tag)
+            lines.append(f"l{place + 1}: {words}\n")
+            lines += [f"l{place + 1} requires l{before + 1}\n" for before in operation.after]
+        lines.append("}\n")
+    write_whole(path, "".join(lines))
+    return path

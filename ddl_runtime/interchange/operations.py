@@ -54,7 +54,13 @@ def _of(spans: Iterable[Any], rank: int, ranks: int) -> list[RankOperation]:
         last = [each for each in last if each[1] > latest or each[0] == latest]
         after = tuple(place for _, end, own in last if end <= span.start for place in own)
         if span.kind == "barrier":
-            after = _barrier(listed, after, rank, ranks, barriers)
+            distance = 1
+            while distance < ranks:
+                for kind, step in (("send", distance), ("recv", -distance)):
+                    peer, tag = (rank + step) % ranks, BARRIER_TAG + barriers
+                    listed.append(RankOperation("barrier", kind, 0.0, 0.0, peer, tag, 0, after))
+                after = (len(listed) - 2, len(listed) - 1)
+                distance *= 2
             barriers += 1
         else:
             name, kind, start, end, peer, tag, size = span
@@ -62,17 +68,3 @@ def _of(spans: Iterable[Any], rank: int, ranks: int) -> list[RankOperation]:
             after = (len(listed) - 1,)
         last.append((span.start, span.end, after))
     return listed
-
-
-def _barrier(
-    listed: list[RankOperation], after: tuple[int, ...], rank: int, ranks: int, number: int
-) -> tuple[int, ...]:
-    distance = 1
-    while distance < ranks:
-        tag = BARRIER_TAG + number
-        for kind, step in (("send", distance), ("recv", -distance)):
-            peer = (rank + step) % ranks
-            listed.append(RankOperation("barrier", kind, 0.0, 0.0, peer, tag, 0, after))
-        after = (len(listed) - 2, len(listed) - 1)
-        distance *= 2
-    return after

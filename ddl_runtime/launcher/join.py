@@ -67,7 +67,13 @@ def join(
         run = concluded(endings, fault_tolerant()) if endings is not None else None
     except BaseException as error:
         with contextlib.suppress(OSError):  # the reader may be gone; the others must still end
-            _tell(comm.rank, error)
+            if isinstance(error, DiagnosedError):
+                text = str(error)
+            else:
+                text = f"{error_text(error)}\n{program_traceback(error)}".rstrip()
+            sys.stdout.flush()
+            # In one piece: others print at the same time.
+            os.write(2, f"\nrank {comm.rank} on {socket.gethostname()}: {text}\n".encode())
         if isinstance(error, TimedOut):
             time.sleep(OTHERS_SPEAK)
         everybody.abort(1)
@@ -84,11 +90,3 @@ def _leave() -> None:
         with contextlib.suppress(Exception):
             stream.flush()
     end_process(int(hasattr(sys, "last_value")))  # as after an exception that was not caught
-
-
-def _tell(rank: int, error: BaseException) -> None:
-    """Print which rank failed, and how, in one piece: others print at the same time."""
-    story = isinstance(error, DiagnosedError)
-    text = str(error) if story else f"{error_text(error)}\n{program_traceback(error)}".rstrip()
-    sys.stdout.flush()
-    os.write(2, f"\nrank {rank} on {socket.gethostname()}: {text}\n".encode())

@@ -29,25 +29,20 @@ def explain(context: MPIContext, call: str, x: Array, peer: int, tag: int) -> Wa
     name = "ANY" if peer == ANY else peer
     group = 0 if context.size == len(context.nodes) else context.size
     text = call_text(call, name, tag, nbytes, TYPE_NAMES[code], group)
-    sends = call.endswith("send")
-    almost = (None, None) if sends else _look_around(context, x, peer, tag)
+    almost: tuple[Unasked | None, Mismatch | None] = (None, None)
+    if not call.endswith("send"):
+        # One rank after the other: asked for any, MPI would name another one each time.
+        sources = range(context.size) if peer == ANY else (peer,)
+        lying = [_lying_here(context, x, each, tag) for each in sources]
+        almost = next((pair for pair in lying if pair[1]), max(lying, key=any))
     return explain_call(context, text, peers, *almost, anyone=peer == ANY, tag=tag)
-
-
-def _look_around(
-    context: MPIContext, x: Array, source: int, tag: int
-) -> tuple[Unasked | None, Mismatch | None]:
-    """A message here that no receive asked for, and one that would be the right one if its
-    element type were not another."""
-    # One rank after the other: asked for any, MPI would name another one each time.
-    sources = range(context.size) if source == ANY else (source,)
-    tags = [_lying_here(context, x, each, tag) for each in sources]
-    return next((pair for pair in tags if pair[1]), max(tags, key=any))
 
 
 def _lying_here(
     context: MPIContext, x: Array, source: int, tag: int
 ) -> tuple[Unasked | None, Mismatch | None]:
+    """A message here that no receive asked for, and one that would be the right one if its
+    element type were not another."""
     nbytes, code = describe(x)
     status = context.status
     sender, wanted = context.members[source], (nbytes, TYPE_NAMES[code])

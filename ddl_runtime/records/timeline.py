@@ -155,5 +155,4 @@ class Timeline:
         return write_chakra(self, prefix)
 
     def __repr__(self) -> str:
-        count = sum(map(len, self._entries))
-        return f"Timeline({self.ranks} ranks, {count} spans)"
+        return f"Timeline({self.ranks} ranks, {sum(map(len, self._entries))} spans)"

@@ -62,7 +62,11 @@ class Dragonfly(Topology):
         group, last = start // self.routers, end // self.routers
         if not self.valiant or group == last:
             return self._shortest(start, end)
-        by = self._third_group(source, dest)
+        # By any group but these two, and by the same one on the way back.
+        low, high = sorted((source, dest))
+        by = random.Random(f"{self.seed} {low} {high}").randrange(self.groups - 2)
+        for taken in sorted((group, last)):
+            by += by >= taken
         entry = by * self.routers + self._gateway(by, group)
         return self._shortest(start, entry) + self._shortest(entry, end)
 
@@ -87,12 +91,3 @@ class Dragonfly(Topology):
         if start == end:
             return ()
         return ((group * self.routers + start) * (self.routers - 1) + end - (end > start),)
-
-    def _third_group(self, source: int, dest: int) -> int:
-        """Any group but the two, and the same one for the way back."""
-        low, high = sorted((source, dest))
-        per_group = self.routers * self.hosts_per_router
-        by = random.Random(f"{self.seed} {low} {high}").randrange(self.groups - 2)
-        for taken in (low // per_group, high // per_group):
-            by += by >= taken
-        return by

@@ -31,8 +31,7 @@ def split_by_node(comm: Comm, root: int = 0) -> Levels:
     check_root(comm, root)
     key = int(comm.rank != root)
     inside = comm.split(comm.node, key)
-    leaders = comm.split(0 if inside.rank == 0 else None, key)
-    return Levels(inside, leaders)
+    return Levels(inside, comm.split(0 if inside.rank == 0 else None, key))
 
 
 @collective

@@ -212,7 +212,14 @@ class Conductor:
             (what,) = {"begun", "done", "crashed"} & set(event)
             key = tuple(event[what])
             if what == "begun" and key not in self._under_way:
-                self._under_way[key] = self._decided_again(key)
+                job = self._decider.next()
+                if job is None or (job.trial, job.rung) != key:
+                    raise ValueError(
+                        f"the journal says that trial {key[0]} began rung {key[1]}, but the "
+                        f"decider gives {job}: the journal was written by another version of it. "
+                        "Begin anew in another folder"
+                    )
+                self._under_way[key] = job
             elif what == "begun":  # a job that an earlier kill had interrupted
                 self._note(key, decision="interrupted")
             self._enter(what, self._under_way[key], event)
@@ -225,13 +232,3 @@ class Conductor:
         if events:
             self._begun -= events[-1]["seconds"]
             self._changed(events[-1]["seconds"])
-
-    def _decided_again(self, key: Key) -> Job:
-        job = self._decider.next()
-        if job is None or (job.trial, job.rung) != key:
-            raise ValueError(
-                f"the journal says that trial {key[0]} began rung {key[1]}, but the decider "
-                f"gives {job}: the journal was written by another version of it. Begin anew in "
-                "another folder"
-            )
-        return job

@@ -84,9 +84,12 @@ def direct(shape: Convolution, direction: str = "forward") -> ConvolutionCost:
     """The definition: every output is a sum over its channels and over the kernel."""
     outputs = shape.batch * shape.output_height * shape.output_width
     weights = math.prod(shape.weight_shape)
+    axes = zip(shape.kernel, shape.stride, (shape.output_height, shape.output_width), strict=True)
+    # The places of a padded image that some output sees.
+    reached = math.prod((count - 1) * min(size, step) + size for size, step, count in axes)
     results = {
         "forward": outputs * shape.out_channels,
-        "input_gradient": shape.batch * shape.in_channels * _seen(shape),
+        "input_gradient": shape.batch * shape.in_channels * reached,
         "weight_gradient": weights,
     }[direction]
     # Each place of the kernel copies what it sees, and adds to what the others left.
@@ -183,12 +186,6 @@ def _sums(products: int, results: int) -> Operations:
 def _data(shape: Convolution) -> int:
     """How many numbers go in and come out."""
     return sum(map(math.prod, (shape.x_shape, shape.output_shape, shape.weight_shape)))
-
-
-def _seen(shape: Convolution) -> int:
-    """How many places of a padded image some output sees."""
-    axes = zip(shape.kernel, shape.stride, (shape.output_height, shape.output_width), strict=True)
-    return math.prod((outputs - 1) * min(size, step) + size for size, step, outputs in axes)
 
 
 def _matrix(rows: int, columns: int) -> Operations:

@@ -199,9 +199,7 @@ class RankGroup(ProcessGroup):  # type: ignore[misc]
 
     # -- what torch asks of a group ---------------------------------------------------------
 
-    def new_group(
-        self, ranks: Sequence[int], group_name: str = "", **_: Any
-    ) -> RankGroup | None:  # fmt: skip
+    def new_group(self, ranks: Sequence[int], group_name: str = "", **_: Any) -> RankGroup | None:
         """A group of these ranks, which torch asks all ranks for, or its members alone."""
         if self.comm.rank not in ranks:
             return None

@@ -69,9 +69,11 @@ class TensorMemory(DispatchMode):  # type: ignore[misc]
         if self._comm.counts_memory and made and not internals.only_shapes():
             given = (*args, *kwargs.values()) if not func.is_view else ()
             before = {id(storage) for storage in _storages(given)}
+            kind = "activations" if torch.is_grad_enabled() else "others"
+            kind = "gradients" if internals.in_backward_pass() else kind
             for storage in _storages((out,)):
                 if id(storage) not in before:
-                    self.hold(storage, _kind())
+                    self.hold(storage, kind)
         return out
 
     def hold(self, storage: Any, what: str, instead_of: str = "") -> None:
@@ -100,12 +102,6 @@ def note_message(tensors: Iterable[Any]) -> None:
     if counting is not None and internals.in_backward_pass():
         for storage in _storages(tensors):
             counting.hold(storage, "buckets", instead_of="activations")
-
-
-def _kind() -> str:
-    if internals.in_backward_pass():
-        return "gradients"
-    return "activations" if torch.is_grad_enabled() else "others"
 
 
 def _storages(values: Iterable[Any]) -> list[Any]:

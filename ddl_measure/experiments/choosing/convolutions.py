@@ -78,11 +78,10 @@ def measured(
             (name, limit): piece(problem, name, limit) for name in methods for limit in limits
         }
         runs = {
-            (name, size): partial(
-                divided.Divided(f"{name}:{size}*1").forward, x, weight, problem
-            )
-            for (name, _), size in pieces.items() if size
-        }  # fmt: skip
+            (name, size): partial(divided.Divided(f"{name}:{size}*1").forward, x, weight, problem)
+            for (name, _), size in pieces.items()
+            if size
+        }
         with torch.inference_mode():
             taken = side_by_side(runs, repetitions=repetitions)
         never = np.full(repetitions, np.inf)

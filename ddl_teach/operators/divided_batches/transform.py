@@ -114,20 +114,17 @@ def _convolutions(module: fx.GraphModule) -> list[tuple[fx.Node, dict[str, Any]]
         elif node.op == "call_module":
             layer = module.get_submodule(node.target)
             if isinstance(layer, nn.Conv2d):
-                convolutions.append((node, _call_of(layer, node)))
+                call = {
+                    "x": node.args[0] if node.args else node.kwargs["input"],
+                    "weight": f"{node.target}.weight",
+                    "bias": None if layer.bias is None else f"{node.target}.bias",
+                    "padding_mode": layer.padding_mode,
+                    "hooks": sum(len(getattr(layer, name)) for name in HOOKS),
+                    "kernel": layer.kernel_size,
+                }
+                call |= {name: getattr(layer, name) for name in NUMBERS}
+                convolutions.append((node, call))
     return convolutions
-
-
-def _call_of(layer: nn.Conv2d, node: fx.Node) -> dict[str, Any]:
-    return {
-        "x": node.args[0] if node.args else node.kwargs["input"],
-        "weight": f"{node.target}.weight",
-        "bias": None if layer.bias is None else f"{node.target}.bias",
-        "padding_mode": layer.padding_mode,
-        "hooks": sum(len(getattr(layer, name)) for name in HOOKS),
-        "kernel": layer.kernel_size,
-        **{name: getattr(layer, name) for name in NUMBERS},
-    }
 
 
 def _numbers(name: str, call: Mapping[str, Any]) -> tuple[Any, Any, int]:

@@ -60,6 +60,5 @@ def emulate(
 
 def _forward(layer: nn.Linear, use: tuple[Quantiser, ...], x: Tensor) -> Tensor:
     product: Callable[..., Tensor] = RoundedProduct.apply
-    rows = product(x.flatten(0, -2), layer.weight, use)
-    shaped = rows.reshape(*x.shape[:-1], -1)
+    shaped = product(x.flatten(0, -2), layer.weight, use).reshape(*x.shape[:-1], -1)
     return shaped if layer.bias is None else shaped + layer.bias

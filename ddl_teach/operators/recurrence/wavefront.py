@@ -88,7 +88,11 @@ def gradients(
             of_states[0][below] += of_input[below.start - below.stop :] @ w[below]
         layer = torch.arange(rows.start, rows.stop)
         of_inputs[layer, front - layer], of_hiddens[layer, front - layer] = of_input, of_hidden
-    hidden, of_weights = _by_layer(tape, layers, steps), []
+    # The hidden states of all cells as (layers, steps, batch, units).
+    hidden, of_weights = tape.begun.new_empty((layers, steps, *tape.begun.shape[1:])), []
+    for front, (rows, of_cells) in enumerate(zip(fronts(layers, steps), tape.hidden, strict=True)):
+        layer = torch.arange(rows.start, rows.stop)
+        hidden[layer, front - layer] = of_cells
     for place, below in enumerate([tape.x, *hidden[:-1]]):
         before = torch.cat([tape.begun[place][None], hidden[place][:-1]])
         of_weights.append(weight_gradients(of_inputs[place], of_hiddens[place], below, before))
@@ -105,12 +109,3 @@ def _slices(active: range) -> tuple[slice, slice]:
     """The layers of a front, and those that feed them: one below each but the first layer."""
     rows = slice(active.start, active.stop)
     return rows, slice(max(rows.start, 1) - 1, rows.stop - 1)
-
-
-def _by_layer(tape: FrontTape, layers: int, steps: int) -> Tensor:
-    """The hidden states of all cells as (layers, steps, batch, units)."""
-    grid = tape.begun.new_empty((layers, steps, *tape.begun.shape[1:]))
-    for front, (active, hidden) in enumerate(zip(fronts(layers, steps), tape.hidden, strict=True)):
-        layer = torch.arange(active.start, active.stop)
-        grid[layer, front - layer] = hidden
-    return grid

@@ -94,9 +94,7 @@ def _inputs_of_lstm(place: int, hidden: int) -> int:
     return joined([(ahead + 1, hidden), (last + 1, 3 * hidden)])
 
 
-lstm = _recurrent(
-    4, own=9, chain=7, back=20, between=2, level=_of_lstm, into=_inputs_of_lstm
-)  # fmt: skip
+lstm = _recurrent(4, own=9, chain=7, back=20, between=2, level=_of_lstm, into=_inputs_of_lstm)
 """i, f, o = sigmoid(x W + b + h U),   g = tanh(the same),   c' = f c + i g,   h' = o tanh(c')
 
 Backwards all slopes of the gates are ready early; a step then waits for a product and a sum (the

@@ -71,13 +71,8 @@ def _abstract(node: Any, depth: int) -> Any:
     fields = {name: _abstract(child, depth) for name, child in ast.iter_fields(node)}
     if isinstance(node, ast.Attribute):
         fields["attr"] = node.attr
-    if isinstance(node, ast.Call):
-        fields["func"] = _callee(node.func, depth)
+    if isinstance(node, ast.Call):  # what is called keeps its name, however deep it stands
+        fields["func"] = node.func if isinstance(node.func, ast.Name) else ANY
+        if isinstance(node.func, ast.Attribute):
+            fields["func"] = ast.Attribute(_abstract(node.func.value, depth), node.func.attr)
     return ast.copy_location(type(node)(**fields), node)
-
-
-def _callee(function: ast.expr, depth: int) -> ast.expr:
-    """What is called keeps its name, however deep it stands."""
-    if isinstance(function, ast.Attribute):
-        return ast.Attribute(_abstract(function.value, depth), function.attr)
-    return function if isinstance(function, ast.Name) else ANY
