@@ -32,8 +32,7 @@ def run_again(options: argparse.Namespace) -> int:
 
 
 def _say(text: str) -> None:
-    """Print among the program's output. If that is read no more, the program runs on all the
-    same."""
+    """Print among the program's output; where that is read no more, the program runs on."""
     try:
         print(text, flush=True)
     except BrokenPipeError:

@@ -103,8 +103,7 @@ def _values(name: str, network: type, pairs: dict[str, str]) -> dict[str, Any]:
 
 
 def _part(wanted: Any) -> type | None:
-    """The class of a field that has settings of its own, or None. The field's type may also allow
-    None."""
+    """The class of a field, also of one that may be None, if it has settings of its own."""
     return next((each for each in (wanted, *get_args(wanted)) if is_dataclass(each)), None)
 
 

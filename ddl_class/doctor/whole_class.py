@@ -163,8 +163,7 @@ def read_class(folder: Path, accounts: Sequence[str] = ()) -> Class:
 
 
 def _alike(name: str) -> str:
-    """A name in the form in which names are compared: case, spaces and accents may change on the
-    way."""
+    """A name as names are compared: case, spaces and accents may change on the way."""
     return re.sub(r"[\s_]+", " ", unicodedata.normalize("NFC", name)).strip().casefold()
 
 
@@ -208,16 +207,12 @@ def page(those: Class) -> str:
 
 def doctor(options: argparse.Namespace) -> int:
     """Do what the command line says; return the status."""
-    if options.those is not None:
-        return _of_a_class(options)
-    findings = examine()
-    print(report(findings))
-    if options.out is not None:
-        _write(options.out, json.dumps(asdict(this_account(findings))) + "\n")
-    return int(any(finding.status == "fail" for finding in findings))
-
-
-def _of_a_class(options: argparse.Namespace) -> int:
+    if options.those is None:
+        findings = examine()
+        print(report(findings))
+        if options.out is not None:
+            _write(options.out, json.dumps(asdict(this_account(findings))) + "\n")
+        return int(any(finding.status == "fail" for finding in findings))
     if options.those.is_dir():
         expected = read_accounts(options.accounts, logins=False) if options.accounts else ()
         those = read_class(options.those, expected)

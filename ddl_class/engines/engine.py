@@ -83,8 +83,7 @@ class Engine(worker.RankWorker):
             return self.failure(error)
 
     def _renew(self, world: Any) -> None:
-        """Give the cells a new communicator with nothing under way on it. All ranks must call it
-        together."""
+        """Give the cells a new communicator with nothing under way on it; all ranks together."""
         self._comm_monitor.stopping = True  # nothing waits on the old one any more
         if self._comm is not None:
             world.clear(self._comm)

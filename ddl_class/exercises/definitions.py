@@ -72,10 +72,17 @@ class Definition:
         return "\n".join([*above, "", self.source])
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
-        above = f"<p>{_with_code(self.compare)}</p>\n" if self.compare else ""
+        parts = enumerate(html.escape(self.compare).split("`"))  # between them stands code
+        compare = "".join(f"<code>{part}</code>" if odd % 2 else part for odd, part in parts)
+        above = f"<p>{compare}</p>\n" if self.compare else ""
+        source = ""
+        for kind, text in lex(self.source, PythonLexer()):
+            colour = next((COLOURS[wide] for wide in COLOURS if kind in wide), "")
+            piece = html.escape(text)
+            source += f'<span style="color: {colour}">{piece}</span>' if colour else piece
         page = (
             f"{above}<details><summary>{html.escape(self.title)}</summary>\n"
-            f'<pre tabindex="0" style="{LINES}">{_coloured(self.source)}</pre>\n</details>'
+            f'<pre tabindex="0" style="{LINES}">{source}</pre>\n</details>'
         )
         return {"text/html": page, "text/plain": str(self)}
 
@@ -89,19 +96,3 @@ def _answered(name: str) -> str:
     meant = f"Did you mean {' or '.join(map(repr, close))}? " if close else ""
     known = ", ".join(ANSWERS)
     raise Mistake(paragraphs(f"no definition is called {name!r}. {meant}There are {known}."))
-
-
-def _with_code(sentence: str) -> str:
-    """A sentence as HTML, with what stands between backticks as code."""
-    parts = enumerate(html.escape(sentence).split("`"))
-    return "".join(f"<code>{part}</code>" if odd % 2 else part for odd, part in parts)
-
-
-def _coloured(source: str) -> str:
-    """Python as HTML."""
-    pieces = []
-    for kind, text in lex(source, PythonLexer()):
-        colour = next((COLOURS[wide] for wide in COLOURS if kind in wide), "")
-        text = html.escape(text)
-        pieces.append(f'<span style="color: {colour}">{text}</span>' if colour else text)
-    return "".join(pieces)

@@ -111,8 +111,7 @@ def _one_of(submissions: list[Submission]) -> Submission:
 
 
 def _names(owners: list[Owner]) -> dict[Owner, str]:
-    """For each owner a name that a file can have; several with one name get their numbers behind
-    it."""
+    """For each owner a file's name; where several have one name, with their numbers behind it."""
     plain = {owner: as_file_name(owner[0]) for owner in owners}
     names: dict[Owner, str] = {}
     for owner, name in plain.items():

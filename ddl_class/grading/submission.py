@@ -70,22 +70,19 @@ def read_assignment(source: Path) -> Assignment:
         if cell.cell_type == "code":
             parts[release.exercise_part(cell)].append(cell)
     answers = {cell.metadata.name: cell for cell in parts["answer"]}
-    exercises = tuple(
-        _exercise(source, cell, answers.get(cell.metadata.name)) for cell in parts["check"]
-    )
+    exercises = []
+    for check in parts["check"]:
+        name = check.metadata.name
+        answer, function = answers.get(name), dict(CHECKS.findall(check.source)).get(name)
+        if answer is None or function is None:
+            lacking = f'no check("{name}", function) in its check'
+            what = "no answer cell" if answer is None else lacking
+            raise Mistake(f"{source.name}: exercise {name} has {what}")
+        points, place = check.metadata.nbgrader.points, answer.metadata.nbgrader.grade_id
+        exercises.append(GradedExercise(name, function, points, place, check.source))
     if not exercises:
         raise Mistake(f"{source} has no exercises: no cell is tagged as a check")
-    return Assignment(source.stem, exercises, tuple(cell.source for cell in parts[None]))
-
-
-def _exercise(source: Path, check: NotebookNode, answer: NotebookNode | None) -> GradedExercise:
-    name = check.metadata.name
-    function = dict(CHECKS.findall(check.source)).get(name)
-    if answer is None or function is None:
-        what = "no answer cell" if answer is None else f'no check("{name}", function) in its check'
-        raise Mistake(f"{source.name}: exercise {name} has {what}")
-    points, place = check.metadata.nbgrader.points, answer.metadata.nbgrader.grade_id
-    return GradedExercise(name, function, points, place, check.source)
+    return Assignment(source.stem, tuple(exercises), tuple(cell.source for cell in parts[None]))
 
 
 LARGEST = 10 * 2**20  # bytes of a notebook; with pictures, the course's own have less than one

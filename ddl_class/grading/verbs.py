@@ -107,7 +107,10 @@ class Verbs:
         """Send, receive, or both; or begin it."""
         receives, words, y = verb.endswith("recv"), [], None
         if receives:
-            y = self._room(nbytes, code)
+            if not isinstance(nbytes, int) or not isinstance(code, int):
+                raise Malformed("a number of bytes, and a type of elements, are whole numbers")
+            y = elements(code, nbytes)
+            self._memory.take(y)
             words = [y, source]
         if "send" in verb:
             self._memory.take(x)
@@ -137,13 +140,6 @@ class Verbs:
         if not isinstance(number, int) or number not in self._requests:
             raise Malformed("it waits for a request that is not under way")
         return self._requests[number]
-
-    def _room(self, nbytes: Any, code: Any) -> Any:
-        if not isinstance(nbytes, int) or not isinstance(code, int):
-            raise Malformed("a number of bytes, and a type of elements, are whole numbers")
-        y = elements(code, nbytes)
-        self._memory.take(y)
-        return y
 
     def _received(self, source: int, y: Any, place: int = 0) -> Written:
         self._memory.take(y, -2)  # the message and the room for it

@@ -40,11 +40,13 @@ def meeting(comm: Comm, shared: Path | None = None) -> Iterator[Any]:
     from torch import distributed
 
     with contextlib.ExitStack() as stack:
-        folder = ""
+        letters = np.zeros(LONGEST_PATH, np.uint8)  # of the folder that rank 0 makes
         if comm.rank == 0:
             made = tempfile.TemporaryDirectory(prefix="ddl-gloo-", dir=shared)
-            folder = stack.enter_context(made)
-        folder = _told_to_all(comm, folder)
+            path = stack.enter_context(made).encode()
+            letters[: len(path)] = np.frombuffer(path, np.uint8)
+        tree.broadcast(comm, letters)
+        folder = letters.tobytes().rstrip(b"\0").decode()
         if distributed.is_initialized():  # by an earlier program, perhaps of other ranks
             distributed.destroy_process_group()
         store = distributed.FileStore(f"{folder}/meeting", comm.size)
@@ -60,12 +62,3 @@ def data_parallel(comm: Comm, network: Any) -> tuple[Any, Callable[[Any], None]]
 
     allreduce(comm, np.zeros(1))  # the ranks meet
     return DistributedDataParallel(network), lambda error: error.backward()
-
-
-def _told_to_all(comm: Comm, text: str) -> str:
-    """Rank 0's text, on all ranks."""
-    letters = np.zeros(LONGEST_PATH, np.uint8)
-    if comm.rank == 0:
-        letters[: len(text.encode())] = np.frombuffer(text.encode(), np.uint8)
-    tree.broadcast(comm, letters)
-    return letters.tobytes().rstrip(b"\0").decode()

@@ -51,12 +51,18 @@ def plot_course_map(parts: Mapping[str, Sequence[MappedUnit]]) -> Picture:
     ax = plane(height=0.98 * tallest + 1.1, width=1.8 * len(shown))
     path: Look = {"color": PATH, "linewidth": 9, "alpha": 0.75, "solid_joinstyle": "round"}
     ax.plot(*zip(*way, strict=True), zorder=0, **path)
+    look: Look = {"arrowstyle": "-|>", "mutation_scale": 11, "color": ARROW, "linewidth": 1.2}
     for stop in every:
-        here = places[stop.number]
-        for there in (places[before] for before in stop.needs if before in places):
-            if here[0] - there[0] == 1 or there == (here[0], here[1] - 1):
-                _arrow(ax, there, here)
-        _box(ax, *here, stop)
+        x, y = places[stop.number]
+        for before in (places[number] for number in stop.needs if number in places):
+            if x - before[0] == 1:
+                ends = (before[0] + WIDTH / 2, before[1]), (x - WIDTH / 2, y)
+            elif before == (x, y - 1):
+                ends = (x, y - 1 + HEIGHT / 2), (x, y - HEIGHT / 2)
+            else:
+                continue
+            ax.add_patch(FancyArrowPatch(*ends, shrinkA=0, shrinkB=0, zorder=2, **look))
+        _box(ax, x, y, stop)
     for column, part in enumerate(shown):
         ax.write(column, -0.95, part, weight="bold", fontsize=12)
     ax.set(xlim=(-0.5, len(shown) - 0.5), ylim=(tallest - 0.45, -1.2))
@@ -83,16 +89,6 @@ def _box(ax: Plane, x: float, y: float, stop: MappedUnit) -> None:
     ax.write(x, y + 0.02, textwrap.fill(stop.title, LETTERS), fontsize=9.5, zorder=4)
     if stop.needs:
         ax.write(x, y + 0.29, f"after {' and '.join(stop.needs)}", fontsize=8.5, zorder=4)
-
-
-def _arrow(ax: Plane, start: Place, end: Place) -> None:
-    (x, y), (to_x, to_y) = start, end
-    if x == to_x:
-        begin, tip = (x, y + HEIGHT / 2), (x, to_y - HEIGHT / 2)
-    else:
-        begin, tip = (x + WIDTH / 2, y), (to_x - WIDTH / 2, to_y)
-    look: Look = {"arrowstyle": "-|>", "mutation_scale": 11, "color": ARROW, "linewidth": 1.2}
-    ax.add_patch(FancyArrowPatch(begin, tip, shrinkA=0, shrinkB=0, zorder=2, **look))
 
 
 def _in_words(part: str, stops: Sequence[MappedUnit]) -> str:

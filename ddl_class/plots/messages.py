@@ -139,12 +139,13 @@ def _comparison(given: Mapping[str, Curves]) -> str:
     """What the curves show in one line: how good a prediction was, or which algorithm wins."""
     *others, (ground, curves) = given.items()
     winners = _winners(curves)
-    factors = [
-        factor
-        for _, compared in others[:1]
-        for name in curves.keys() & compared.keys()
-        for factor in _factors(compared[name], curves[name])
-    ]
+    factors: list[float] = []  # times as long as predicted, at sizes that a prediction spans
+    for _, compared in others[:1]:
+        for name in curves.keys() & compared.keys():
+            sizes, times = _sorted(curves[name])[:2]
+            known, expected = _sorted(compared[name])[:2]
+            inside = (known[0] <= sizes) & (sizes <= known[-1])
+            factors += (times / np.interp(sizes, known, expected))[inside].tolist()
     if not factors:
         return winners[:1].upper() + winners[1:]
     factor = float(np.median(factors))
@@ -157,15 +158,6 @@ def _sorted(curve: Sequence[Any]) -> list[Any]:
     """A curve whose sizes grow, as arrays."""
     order = np.argsort(curve[0])
     return [np.asarray(part, float)[..., order] for part in curve]
-
-
-def _factors(reference: Sequence[Any], curve: Sequence[Any]) -> np.ndarray:
-    """How many times as long as the reference, at the sizes that lie within its range."""
-    sizes, times = _sorted(curve)[:2]
-    known, expected = _sorted(reference)[:2]
-    inside = (known[0] <= sizes) & (sizes <= known[-1])
-    factors: np.ndarray = np.asarray(times / np.interp(sizes, known, expected))[inside]
-    return factors
 
 
 def _winners(curves: Curves) -> str:

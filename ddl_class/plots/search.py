@@ -190,23 +190,17 @@ def _draw_workers(drawing: Drawing, records: Sequence[Record], now: float) -> No
     middles = {worker: TOP + 4 + (row + 0.5) * high for row, worker in enumerate(workers)}
     named = workers[:: 1 + len(workers) // MOST_NAMED]
     WORKERS.mark_left(drawing, [(middles[worker], f"{worker}") for worker in named])
+    tall, edge = min(0.82 * high, 26.0), {"stroke": "white", "stroke_width": 0.8}
     for record in records:
         begin, end = x(record.start), x(now if record.end is None else record.end)
-        _draw_box(drawing, record, begin, end, middles[record.worker], min(0.82 * high, 26.0))
-
-
-def _draw_box(
-    drawing: Drawing, record: Record, begin: float, end: float, middle: float, high: float
-) -> None:
-    colour, _ = DECISIONS[record.decision]
-    wide, words = max(end - begin, 0.6), f"{record.trial}"
-    edge: Look = {"stroke": "white", "stroke_width": 0.8}
-    drawing.rect(begin, middle - high / 2, wide, high, fill=colour, **edge)
-    if wide > DIGIT * len(words) + 3 and high > 11:
-        look: Look = {"fill": ink_on(colour), "font_size": 11, "text_anchor": "middle"}
-        drawing.text(begin + wide / 2, middle + 4, words, **look)
-    if record.decision == "crashed":
-        _cross(drawing, end, middle, min(5.0, high / 2))
+        middle, (colour, _) = middles[record.worker], DECISIONS[record.decision]
+        wide, words = max(end - begin, 0.6), f"{record.trial}"
+        drawing.rect(begin, middle - tall / 2, wide, tall, fill=colour, **edge)
+        if wide > DIGIT * len(words) + 3 and tall > 11:
+            look: Look = {"fill": ink_on(colour), "font_size": 11, "text_anchor": "middle"}
+            drawing.text(begin + wide / 2, middle + 4, words, **look)
+        if record.decision == "crashed":
+            _cross(drawing, end, middle, min(5.0, tall / 2))
 
 
 def _round_numbers(most: float) -> np.ndarray:

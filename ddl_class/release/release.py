@@ -141,7 +141,12 @@ def hand_out(folder: Path, sources: Path = SOURCES) -> list[Path]:
             "course, not where only the package was installed."
         )
     folder.mkdir(parents=True, exist_ok=True)
-    _write_settings(folder / "nbgrader_config.py")
+    kept = folder / "nbgrader_config.py"
+    own = kept.read_text(encoding="utf-8") if kept.exists() else None
+    if own is None or not own.startswith(SETTINGS):
+        if own is not None:
+            write_whole(kept.with_name(f"{kept.name}.before"), own)
+        write_whole(kept, SETTINGS)
     nbgrader = NbGraderAPI(config=settings(folder))
     nbgrader.log.setLevel(logging.ERROR)
     # nbgrader calls a program of its own environment, which may not have been activated.
@@ -188,13 +193,3 @@ def settle(config: Config) -> None:
     config.Execute.interrupt_on_timeout = True
     config.Execute.iopub_timeout = SECONDS_A_CELL
     config.Execute.startup_timeout = SECONDS_A_CELL
-
-
-def _write_settings(path: Path) -> None:
-    """Write the settings' file unless it begins with them already; another file is renamed."""
-    if path.exists():
-        before = path.read_text(encoding="utf-8")
-        if before.startswith(SETTINGS):
-            return
-        write_whole(path.with_name(f"{path.name}.before"), before)
-    write_whole(path, SETTINGS)

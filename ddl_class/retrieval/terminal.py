@@ -6,7 +6,7 @@ from random import Random
 
 from ddl_class.commands.mistake import Mistake
 from ddl_class.exercises.kit.texts import read
-from ddl_class.retrieval.bank import LETTERS, BankItem, items
+from ddl_class.retrieval.bank import LETTERS, items
 from ddl_class.retrieval.review import as_text, asked, judged
 
 
@@ -47,18 +47,16 @@ def clicker(unit: str, seed: int = 0) -> str:
     what is right, and what those believe who choose something else."""
     questions = sorted(items(unit), key=lambda item: item.difficulty)
     title, generator = read(f"ddl_class.exercises.unit_{unit}")["title"], Random(seed)
-    slides = [_slide(place, item, generator) for place, item in enumerate(questions, start=1)]
-    return "\n\n---\n\n".join([f"# Questions on unit {unit}: {title}", *slides])
-
-
-def _slide(place: int, item: BankItem, generator: Random) -> str:
-    answers = dict(zip(LETTERS, item.options(generator), strict=False))
-    shown = "\n".join(f"- **{letter}** {text}" for letter, text in answers.items())
-    [right] = [letter for letter, text in answers.items() if text == item.answer]
-    notes = [f'{right} is right (section "{item.taught}", difficulty {item.difficulty} of 3).']
-    for letter, text in answers.items():
-        if letter != right:
-            wrong = item.distractor(text)
-            notes.append(f"{letter}: believes that {wrong.mistake}. {wrong.reply}")
-    comment = "\n".join(notes)
-    return f"## {place}. {item.question}\n\n{shown}\n\n<!-- Notes: {comment} -->"
+    slides = [f"# Questions on unit {unit}: {title}"]
+    for place, item in enumerate(questions, start=1):
+        answers = dict(zip(LETTERS, item.options(generator), strict=False))
+        shown = "\n".join(f"- **{letter}** {text}" for letter, text in answers.items())
+        [right] = [letter for letter, text in answers.items() if text == item.answer]
+        notes = [f'{right} is right (section "{item.taught}", difficulty {item.difficulty} of 3).']
+        for letter, text in answers.items():
+            if letter != right:
+                wrong = item.distractor(text)
+                notes.append(f"{letter}: believes that {wrong.mistake}. {wrong.reply}")
+        comment = "\n".join(notes)
+        slides.append(f"## {place}. {item.question}\n\n{shown}\n\n<!-- Notes: {comment} -->")
+    return "\n\n---\n\n".join(slides)

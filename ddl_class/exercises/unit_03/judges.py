@@ -144,7 +144,12 @@ def judge_share(attempt: Attempt) -> None:
     """c, A, low, high of a network's program: one point a layer, all of them in one room."""
     for trial in range(6):
         layers = attempt.generator.integers(2, 5)
-        fronts = [_random_front(attempt.generator) for _ in range(layers)]
+        fronts = []
+        for _ in range(layers):  # points that grow in room and fall in time
+            points = int(attempt.generator.integers(1, 6))
+            rooms = np.cumsum(attempt.generator.integers(1, 50, points)) * 1024
+            times = np.cumsum(attempt.generator.integers(1, 50, points))[::-1] / 8
+            fronts.append((rooms.tolist(), times.tolist()))
         least, most = (sum(workspace[end] for workspace, _ in fronts) for end in (0, -1))
         room = int(attempt.generator.integers(least, most + 1))
         if trial == 0:
@@ -154,8 +159,8 @@ def judge_share(attempt: Attempt) -> None:
         call = SHARE("call", workspace=workspace, seconds=seconds, room=room)
         given = ([np.array(own) for own in part] for part in (workspace, seconds))
         result = _solve(SHARE, call, attempt.call(*given, room), ("c", "A", "low", "high"), 1)
-        points = [list(zip(*front, strict=True)) for front in fronts]
-        choices = [list(zip(*choice, strict=True)) for choice in itertools.product(*points)]
+        pairs = [list(zip(*front, strict=True)) for front in fronts]
+        choices = [list(zip(*choice, strict=True)) for choice in itertools.product(*pairs)]
         right = _least(choices, sum, room)
         usual = SHARE.each(
             no_room=_least(choices, sum, math.inf),
@@ -169,14 +174,6 @@ def judge_share(attempt: Attempt) -> None:
 def _least(choices: list[Any], needs: Callable[[Sequence[int]], int], room: float) -> float:
     """The least time of all choices of points that need no more than this room."""
     return min((sum(times) for sizes, times in choices if needs(sizes) <= room), default=math.inf)
-
-
-def _random_front(generator: np.random.Generator) -> tuple[list[int], list[float]]:
-    """Points that grow in room and fall in time."""
-    count = int(generator.integers(1, 6))
-    workspace = np.cumsum(generator.integers(1, 50, count)) * 1024
-    seconds = np.cumsum(generator.integers(1, 50, count))[::-1] / 8
-    return workspace.tolist(), seconds.tolist()
 
 
 def _solve(say: Texts, call: str, answer: Any, names: Sequence[str], most: float) -> float:

@@ -82,8 +82,7 @@ def judge_bounded(attempt: Attempt) -> None:
 
 
 def _judge_updates(call: str, outcome: ProgramOutcome, bound: int) -> None:
-    """The weights of rank 0, and what each worker was sent, say how many updates of each worker
-    are in them."""
+    """The weights of rank 0, and what workers were sent, hold so many updates of each worker."""
     weights, workers = outcome.arguments[0][0], outcome.results[1:]
     right = np.array([0.0, *[STEPS] * len(workers)])
     BOUNDED.refuse_if(
@@ -108,7 +107,13 @@ def _causes(attempt: Attempt) -> ranks.Causes:
     """Why workers and server wait for each other: one worker under other bounds shows it."""
 
     def sticks(error: DiagnosedError, bound: int) -> bool:
-        return ranks.stuck(error) and _one_worker_sticks(attempt, bound)
+        if ranks.stuck(error):  # then so does one worker, though it is never ahead of the slowest?
+            own = [(np.zeros(2), [PAUSE / 10] * STEPS, bound) for _ in range(2)]
+            try:
+                attempt.run(2, own, network=NETWORK)
+            except DiagnosedError as alone:
+                return ranks.stuck(alone)
+        return False
 
     return BOUNDED.each(
         other_tag=lambda error: ranks.stuck(error) and error.unasked,
@@ -119,16 +124,6 @@ def _causes(attempt: Attempt) -> ranks.Causes:
         exactly=lambda error: sticks(error, 0),
         others=ranks.stuck,
     )
-
-
-def _one_worker_sticks(attempt: Attempt, bound: int) -> bool:
-    """Whether one worker, which is never ahead of the slowest, waits for ever."""
-    own = [(np.zeros(2), [PAUSE / 10] * STEPS, bound) for _ in range(2)]
-    try:
-        attempt.run(2, own, network=NETWORK)
-    except DiagnosedError as error:
-        return ranks.stuck(error)
-    return False
 
 
 def _served(comm: Comm, pauses: np.ndarray, bound: int) -> None:

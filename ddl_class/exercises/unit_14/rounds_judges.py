@@ -135,16 +135,7 @@ def expected(plan: Sequence[Round]) -> Expected:
 
 def judge_plan(attempt: Attempt) -> None:
     """The expected loss is reached before the goal."""
-    run = expected(_rounds(attempt.call(list(SECONDS))))
-    loss = run.losses[-1]
-    judge_seconds(
-        attempt, PLAN, run.times[-1], GOAL, {"loss": loss, "rounds": len(run.losses)},
-        grows=not loss < 10, not_reached=not loss <= TARGET,
-    )  # fmt: skip
-
-
-def _rounds(plan: object) -> list[Round]:
-    wanted, rounds = PLAN("wanted"), list[Round]()
+    plan, wanted, rounds = attempt.call(list(SECONDS)), PLAN("wanted"), list[Round]()
     if not isinstance(plan, list | tuple) or not plan:
         raise Wrong(wanted)
     for number, part in enumerate(plan):
@@ -159,4 +150,9 @@ def _rounds(plan: object) -> list[Round]:
             rate=not 0 < rate < 2,
         )
         rounds.append((rate, steps))
-    return rounds
+    run = expected(rounds)
+    loss = run.losses[-1]
+    judge_seconds(
+        attempt, PLAN, run.times[-1], GOAL, {"loss": loss, "rounds": len(run.losses)},
+        grows=not loss < 10, not_reached=not loss <= TARGET,
+    )  # fmt: skip

@@ -103,7 +103,11 @@ def judge_evolve(attempt: Attempt) -> None:
         others = attempt.generator.permutation(np.setdiff1d(range(score.size), (best, worst)))
         places = [best, others[0], worst, *others[1 : size - 2]]
         population = [tuple(map(int, np.unravel_index(place, shape))) for place in places]
-        tournaments = [_tournament(attempt.generator, score, population) for _ in range(steps)]
+        tournaments = []
+        for _ in range(steps):  # never the youngest; the first is neither the best nor the worst
+            three = attempt.generator.permutation(size - 1)[:3].tolist()
+            low, middle, high = sorted(three, key=lambda place: score[population[place]])
+            tournaments.append([middle, high, low])
         places = attempt.generator.integers(len(shape), size=steps).tolist()
         mutations = [(place, int(attempt.generator.integers(shape[place]))) for place in places]
         given = score, population, tournaments, mutations
@@ -111,15 +115,6 @@ def judge_evolve(attempt: Attempt) -> None:
         EVOLVE.refuse_if({"call": answer.setting, "size": size}, empty=not answer.result)
         usual = {mistake: _evolve(*given, mistake) for mistake in EVOLUTIONS}
         answer.compare(**usual, unchanged=population)
-
-
-def _tournament(
-    generator: np.random.Generator, score: Table, population: Sequence[Genes]
-) -> list[int]:
-    """Three places, not the youngest's, of which the first is neither the best nor the worst."""
-    drawn = generator.permutation(len(population) - 1)[:3].tolist()
-    worst, middle, best = sorted(drawn, key=lambda place: score[population[place]])
-    return [middle, best, worst]
 
 
 def _evolve(

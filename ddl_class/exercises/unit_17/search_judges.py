@@ -30,7 +30,11 @@ def judge_halving(attempt: Attempt) -> None:
         curves = np.round(attempt.generator.uniform(0.5, 2.5, (trials, rungs)), 3)
         if trials == 20:
             curves[::2, 0] = curves[0, 0]  # equal losses: the lower number is kept
-        right = _halve(curves, eta)
+        alive = list(range(trials))
+        right = [alive]
+        for losses in curves.T[:-1]:
+            alive = sorted(alive, key=lambda trial: losses[trial])[: max(1, len(alive) // eta)]
+            right.append(alive)
         for rung in range(1, rungs):
             for trial in set(range(trials)) - set(right[rung]):
                 curves[trial, rung] = -1.0 - trial  # no trial was trained for it
@@ -49,15 +53,6 @@ def judge_halving(attempt: Attempt) -> None:
                 values = {"call": call, "rung": rung, "found": short(mine), "right": short(theirs)}
                 reason = _why_not(curves, eta, right, rung, list(mine))
                 raise Wrong(HALVING("wrong", why=reason, **values))
-
-
-def _halve(curves: np.ndarray, eta: int) -> list[list[int]]:
-    alive = list(range(len(curves)))
-    rungs = [alive]
-    for losses in curves.T[:-1]:
-        alive = sorted(alive, key=lambda trial: losses[trial])[: max(1, len(alive) // eta)]
-        rungs.append(alive)
-    return rungs
 
 
 def _why_not(

@@ -2,7 +2,6 @@
 and a review of one's own."""
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -76,7 +75,13 @@ def judge_slowest(attempt: Attempt) -> None:
 
 def judge_scaling(attempt: Attempt) -> None:
     """Which scaling it is, and how much of the ranks is used."""
-    for points in _scalings(attempt.generator):
+    cases = [((1, 2, 4), batches) for batches in ((32, 32, 128), (32, 40, 128), (32, 48, 32))]
+    for least in (1, 2, 3):
+        counts = least, 2 * least, 8 * least
+        cases += [(counts, (48, 48, 48)), (counts, (16 * least, 32 * least, 128 * least))]
+    for counts, batches in cases:
+        seconds = np.round(attempt.generator.uniform(1, 9, 3), 3).tolist()
+        points: list[Point] = list(zip(counts, batches, seconds, strict=True))
         call = SCALING("call", points=points)
         wanted = SCALING("wanted", call=call)
         kind, efficiency = several(attempt.call(points), 2, wanted)
@@ -102,16 +107,6 @@ def judge_scaling(attempt: Attempt) -> None:
                 upside_down=AnyOf(1 / ratio, more / ratio),
             )
             compare(call, number(efficiency, wanted, part="the efficiency"), share, usual)
-
-
-def _scalings(generator: np.random.Generator) -> Iterator[list[Point]]:
-    cases = [((1, 2, 4), batches) for batches in ((32, 32, 128), (32, 40, 128), (32, 48, 32))]
-    for first in (1, 2, 3):
-        counts = first, 2 * first, 8 * first
-        cases += [(counts, (48, 48, 48)), (counts, (16 * first, 32 * first, 128 * first))]
-    for counts, batches in cases:
-        seconds = np.round(generator.uniform(1, 9, 3), 3).tolist()
-        yield list(zip(counts, batches, seconds, strict=True))
 
 
 NEVER = float("inf")

@@ -186,7 +186,14 @@ def judge_ring(attempt: Attempt) -> None:
 def judge_nodes(attempt: Attempt) -> None:
     """The sum on all ranks; to other nodes each rank sends its part of what a ring would send."""
     for count in ranks.first(4, attempt.counts):
-        for place, node_of in enumerate(_placements(attempt.generator, count)):
+        each = next(few for few in (2, 3, 5, 7, count) if count % few == 0)
+        # Neighbours on one node, dealt out in turns, and any which way with gaps in the numbers.
+        placements = [
+            [rank // each for rank in range(count)],
+            [rank % (count // each) for rank in range(count)],
+            [3 * (rank % each) + 1 for rank in attempt.generator.permutation(count).tolist()],
+        ]
+        for place, node_of in enumerate(placements):
             for parts in list(sums.trials(attempt.generator, (count,)))[: 3 if place else None]:
                 advice = EXCHANGE("in_step", node_of=node_of)
                 outcome = sums.run(_with(attempt, node_of), parts, advice)
@@ -215,15 +222,6 @@ def _compare_bytes(parts: Parts, outcome: ProgramOutcome, node_of: list[int]) ->
         alone=max(crossed) > share,
         whole_inside=max(stayed) > within,
     )
-
-
-def _placements(generator: np.random.Generator, count: int) -> list[list[int]]:
-    """Neighbours on one node, dealt out in turns, and any which way with gaps in the numbers."""
-    each = next(few for few in (2, 3, 5, 7, count) if count % few == 0)
-    nodes = count // each
-    mixed = [3 * (rank % each) + 1 for rank in generator.permutation(count).tolist()]
-    in_order = [rank // each for rank in range(count)]
-    return [in_order, [rank % nodes for rank in range(count)], mixed]
 
 
 def _explain_nodes(node_of: list[int]) -> sums.Explain:

@@ -225,8 +225,7 @@ def _needed(around: Sequence[Sequence[Cell]], wanted: Iterable[str]) -> list[Sta
 
 
 def _makers(statements: Sequence[Statement], name: str) -> list[Statement]:
-    """The statements that define a name, from its last full definition on, and those that change
-    it."""
+    """The statements that define or change a name, from its last full definition on."""
     making = [statement for statement in statements if name in statement.made]
     if all(isinstance(maker.node, ast.Import | ast.ImportFrom) for maker in making):
         return making  # `np.save(...)` does not change numpy
