@@ -224,11 +224,14 @@ class _Reader:
         parts = self.value(depth - 1)
         if number >= len(PLAIN) or not isinstance(parts, tuple):
             raise Malformed(f"a machine of kind {number}")
+        kind = [*PLAIN][number]
         if any(not isinstance(part, (int, float, Link)) for part in parts):
-            raise Malformed("a machine that is not made of numbers")
+            raise Malformed(f"a {kind.__name__} that is not made of numbers")
+        if kind is Phantom and any(type(part) is not int or part >> 63 for part in parts):
+            raise Malformed(f"a Phantom of {parts}")
         try:
-            return [*PLAIN][number](*parts)
-        except (TypeError, ValueError) as error:
+            return kind(*parts)
+        except (TypeError, ValueError, ArithmeticError) as error:
             raise Malformed(str(error)) from None
 
     def _count(self, each: int) -> int:
