@@ -126,6 +126,33 @@ def test_an_update_that_diverged_is_refused_with_its_entry(real):
         real(pushed, 2, update=bad, **given)
 
 
+def diverged_once(comm):
+    """The weights after a training whose second update is refused, and after another one."""
+    kept = []
+    for _ in range(2):
+        weights = np.zeros(LONG)
+        handle = SharedMemoryServer().open(comm, weights, Dense(), SERVICES["at once"])
+        if handle.worker is None:
+            handle.serve()
+        else:
+            bad = np.full(LONG, 1.0)
+            bad[-2] = np.nan
+            handle.push(np.full(LONG, 2.0))
+            with pytest.raises(ValueError, match="diverged"):
+                handle.push(bad)
+            handle.push(np.full(LONG, 4.0))
+            handle.pull(weights)
+            handle.leave()
+            kept.append(weights)
+    return kept
+
+
+def test_the_server_goes_on_after_an_update_that_diverged(real):
+    for weights in real(diverged_once, 2).results[1]:
+        assert (weights[: BLOCK // 8] == -3.5).all()  # these blocks came before the refused one
+        assert (weights[2 * (BLOCK // 8) :] == -3.0).all()
+
+
 def test_what_cannot_lie_in_memory_is_refused():
     stale = StaleSynchronous(2)
     assert "take Dense()" in SharedMemoryServer().objection(stale, Half(), SGD())

@@ -88,12 +88,19 @@ class Passages:
             self._shared[other] = kept[pair]
 
     def put(self, server: int, update: np.ndarray) -> None:
-        """Write an update, block by block, while the server takes it."""
-        shared, begin = self._shared[server], 0
+        """Write an update, block by block, while the server takes it. Zeros are written in place
+        of a block that is refused: the server waits for it."""
+        shared, begin, refused = self._shared[server], 0, None
         for block in pieces(update, BLOCK // update.itemsize):
-            np.multiply(checked(block, begin), self._scale, out=shared.next_block(block)[0])
+            room = shared.next_block(block)[0]
+            try:
+                np.multiply(checked(block, begin), self._scale, out=room)
+            except ValueError as error:
+                room[...], refused = 0, refused or error
             shared.fence()
             begin += len(block)
+        if refused is not None:
+            raise refused
         self._context.ledger.append((self._context.members[server], 0, update.nbytes, "put"))
 
     def take(self, worker: int, like: np.ndarray) -> np.ndarray | Iterator[np.ndarray]:
