@@ -14,18 +14,21 @@ Way = Callable[[Tensor], Tensor]
 
 class _Both(Function):
     @staticmethod
-    def forward(ctx: Any, forwards: Way, backwards: Way, x: Tensor) -> Tensor:
+    def forward(ctx: Any, forwards: Way, backwards: Way, x: Tensor, *kept: Tensor) -> Tensor:
         ctx.backwards = backwards
+        ctx.save_for_backward(*kept)
         return forwards(x)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[None, None, Tensor]:
-        return None, None, ctx.backwards(gradient)
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        kept = ctx.saved_tensors  # torch's error if one was changed in place
+        return None, None, ctx.backwards(gradient), *[None] * len(kept)
 
 
-def both(forwards: Way, backwards: Way, x: Tensor) -> Tensor:
-    """Do one thing with `x` forwards, and another one with its gradient backwards."""
-    result: Tensor = _Both.apply(forwards, backwards, x)  # type: ignore[no-untyped-call]
+def both(forwards: Way, backwards: Way, x: Tensor, *kept: Tensor) -> Tensor:
+    """Do one thing with `x` forwards, and another one with its gradient backwards. Until then
+    nobody may change what `backwards` has `kept`."""
+    result: Tensor = _Both.apply(forwards, backwards, x, *kept)  # type: ignore[no-untyped-call]
     return result
 
 

@@ -1,5 +1,7 @@
 """Factors in place of gradients: one process's weights on any number of ranks, and their bytes."""
 
+from copy import deepcopy
+
 import pytest
 import torch
 from torch import nn
@@ -130,6 +132,53 @@ def test_layers_under_two_names_keep_their_gradients():
         nn.Linear, nn.ReLU, nn.Linear, FactoredLinear, nn.Linear,
     ]  # fmt: skip
     assert made[0].weight is alone.weight
+
+
+def two_passes(comm, in_memory):
+    """Gradients of two backward passes without `zero_grad` between them, and torch's own."""
+    torch.manual_seed(0)
+    network = nn.Sequential(nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, 2))
+    twin, x = deepcopy(network), torch.randn(2, 64)
+    way = (SharedWeights if in_memory else SufficientFactors)(comm, network, 2)
+    for _ in range(2):
+        way.backward(network(x).sum())
+        twin(x).sum().backward()
+    model = way if in_memory else network
+    return [[p.grad for p in both.parameters()] for both in (model, twin)]
+
+
+@pytest.mark.parametrize("in_memory", [False, True])
+def test_gradients_add_up_until_they_are_set_to_zero(in_memory):
+    own, torchs = simulate(two_passes, 1, threads=True, in_memory=in_memory).results[0]
+    torch.testing.assert_close(own, torchs)
+
+
+@pytest.mark.parametrize("which", ["x", "weight"])
+def test_what_was_changed_before_the_backward_pass_is_refused(which):
+    network = nn.Sequential(nn.Linear(64, 64))
+    factored(network, 2, 1)
+    x = torch.randn(2, 64)
+    error = network(x).sum()
+    changed = {"x": x, "weight": network[0].weight.detach()}[which]
+    changed.zero_()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        error.backward()
+
+
+def test_one_sample_without_an_axis_for_it_is_a_row():
+    network = nn.Sequential(nn.Linear(64, 64))
+    (layer,) = factored(network, 2, 1)
+    network(torch.ones(64)).sum().backward()
+    assert [part.shape for part in layer.kept[0]] == [(1, 64), (1, 64)]
+
+
+def in_turns(comm):
+    way = SharedWeights(comm, nn.Sequential(nn.Linear(64, 64), nn.Dropout()), 2)
+    return way.eval().module.training, way.train().module.training
+
+
+def test_shared_weights_pass_on_whether_they_train():
+    assert simulate(in_turns, 1, threads=True).results[0] == (False, True)
 
 
 def too_many(comm, in_memory):

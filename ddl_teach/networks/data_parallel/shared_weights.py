@@ -9,6 +9,7 @@ What to look at: a step can take less time than one without averages. The ledger
 """
 
 from itertools import accumulate
+from typing import Self
 
 from torch import Tensor, nn
 
@@ -22,7 +23,8 @@ LINE = 64  # bytes: what different ranks write shares no cache line
 
 class SharedWeights(nn.Module):
     """A network whose `parameters` are those that this rank updates, each number by itself. Ranks
-    meet in `backward`, and in the first call, or look at `module`, after it."""
+    meet in `backward`, and in the first call, or look at `module`, after it. Keep the weights by
+    `module.state_dict()`."""
 
     def __init__(self, comm: Comm, network: nn.Module, rows: int) -> None:
         super().__init__()
@@ -52,6 +54,10 @@ class SharedWeights(nn.Module):
         scores: Tensor = self.module(x)
         return scores
 
+    def train(self, mode: bool = True) -> Self:
+        self._network[0].train(mode)
+        return super().train(mode)
+
     @property
     def module(self) -> nn.Module:
         """The whole network, once all ranks have updated their weights."""
@@ -64,6 +70,6 @@ class SharedWeights(nn.Module):
         """The backward pass; on return each `.grad` of `parameters` is the average."""
         self._factors.lay_open(error)
         self._memory.fence()
-        for layer, outputs, (weight, bias) in self._owned:
-            weight.grad, bias.grad = layer.average(outputs, self._comm.size)
+        for layer, outputs, own in self._owned:
+            layer.average(outputs, self._comm.size, own)
         self._others_update = True

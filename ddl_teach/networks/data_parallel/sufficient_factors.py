@@ -11,6 +11,7 @@ What to look at: factors grow with the batch, and a gradient does not.
 """
 
 from collections import Counter
+from collections.abc import Iterable
 
 import torch
 from torch import Tensor, nn
@@ -35,14 +36,14 @@ class FactoredLinear(nn.Module):
         self.kept: list[tuple[Tensor, Tensor]] = []
 
     def forward(self, x: Tensor) -> Tensor:
-        weight, bias = self.weight.detach(), self.bias.detach()
+        weight, bias, seen = self.weight.detach(), self.bias.detach(), x.detach()
 
         def backwards(dy: Tensor) -> Tensor:
-            self.kept.append((x.detach().flatten(0, -2), dy.flatten(0, -2)))
+            self.kept.append((seen.reshape(-1, x.shape[-1]), dy.reshape(-1, len(bias))))
             return dy @ weight if x.requires_grad else torch.empty_like(x)  # which is not read
 
         differentiable = x if x.requires_grad else x.detach().requires_grad_()
-        return both(lambda x: linear(x, weight, bias), backwards, differentiable)
+        return both(lambda x: linear(x, weight, bias), backwards, differentiable, weight, seen)
 
     def put(self, comm: Comm) -> None:
         """Move what was kept to this rank's rows; rows of zeros add nothing."""
@@ -56,16 +57,18 @@ class FactoredLinear(nn.Module):
                 )
             torch.cat([*kept, own.new_zeros(free, own.shape[1])], out=own)
 
-    def average(self, outputs: slice, ranks: int) -> tuple[Tensor, Tensor]:
-        """The average gradients of these outputs' weights and biases."""
+    def average(self, outputs: slice, ranks: int, parameters: Iterable[nn.Parameter]) -> None:
+        """Add the average gradients of these outputs' weights and biases to those that the
+        parameters have."""
         dy = self.dy[:, outputs] / ranks  # fewer numbers to divide than the product has
-        return dy.T @ self.x, dy.sum(0)
+        for parameter, gradient in zip(parameters, (dy.T @ self.x, dy.sum(0)), strict=True):
+            parameter.grad = gradient if parameter.grad is None else parameter.grad + gradient
 
 
 class SufficientFactors:
     """Averages a network's gradients during the backward passes that it is asked to make; all
-    others only keep factors. Its linear layers with few rows, at most `rows` on a rank, are
-    replaced; the `others` travel in a bucket."""
+    others only keep factors, which `zero_grad` does not take away. The network's linear layers
+    with few rows, at most `rows` on a rank, are replaced; the `others` travel in a bucket."""
 
     def __init__(
         self, comm: Comm, network: nn.Module, rows: int, allreduce: AllReduce = ring_allreduce
@@ -81,7 +84,7 @@ class SufficientFactors:
         for layer in self.layers:
             allgather(self._comm, layer.x)
             allgather(self._comm, layer.dy)
-            layer.weight.grad, layer.bias.grad = layer.average(slice(None), self._comm.size)
+            layer.average(slice(None), self._comm.size, layer.parameters())
 
     def lay_open(self, error: Tensor) -> None:
         """A backward pass; it averages the others, and moves own factors to their rows."""
