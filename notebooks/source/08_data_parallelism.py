@@ -451,11 +451,11 @@ for name, median in medians.items():
 # %% [markdown]
 # Look at the ladder from top to bottom. If other programs run on your machine, the order can be
 # any. On a quiet one, with a core for each of two ranks, we trained a network like this one, twice
-# as wide. It took 0.37 of DDP's time with shared weights, 0.60 with sufficient factors, 0.64 with
-# one bucket, and 0.94 with a ring under the pass; DDP itself took 0.88 of that time once its
+# as wide. It took 0.34 of DDP's time with shared weights, 0.52 with sufficient factors, 0.60 with
+# one bucket, and 0.91 with a ring under the pass; DDP itself took 0.89 of that time once its
 # gradients were views of its buckets. (Ours were buckets of 4 MiB, DDP's of its own size; neither
-# was searched for.) A small AlexNet has a twelfth of the gradients; there one bucket took 0.61,
-# shared weights 0.64, a ring under the pass 0.86, and a message for each parameter 0.93
+# was searched for.) A small AlexNet has a twelfth of the gradients; there one bucket took 0.51,
+# shared weights 0.52, a ring under the pass 0.70, and a message for each parameter 0.76
 # (`benchmarks/results/data_parallel.txt`).
 #
 # So a ring in the background gained nothing there. Every core computes, and a core that passes

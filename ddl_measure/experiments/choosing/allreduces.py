@@ -33,7 +33,7 @@ NAMES = ("ranks", "nbytes")
 ANYWHERE = (*PREDICTABLE, "direct", "one_shot", "shared_memory")  # and always ready to begin
 MESSAGES = tuple(4**power for power in range(2, 12))  # bytes, for latency and bandwidth
 # Bytes of vectors; those of a power of two would meet each other in a cache.
-TIMED, LONG = tuple(5 * 2**power for power in range(9, 20)), 1 << 14
+TIMED, LONG = (*(5 << power for power in range(9, 19)), 7 << 18, 5 << 19), 1 << 14
 
 
 class NetworkShape(NamedTuple):
