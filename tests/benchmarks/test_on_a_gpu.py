@@ -179,7 +179,7 @@ def test_what_needs_a_gpu_runs_on_the_stand_in(real):
     steps = {
         *(("data-parallel step", name) for name in (
             "no averaging", "per parameter", "one bucket", "overlapped buckets",
-            "overlapped native",
+            "overlapped native", "sufficient factors",
         )),
         *(("pipeline step", f"{schedule}, {where}")
           for schedule in ("GPipe", "1F1B") for where in (STAND_IN, "host memory")),
