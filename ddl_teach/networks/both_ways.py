@@ -26,8 +26,7 @@ class _Both(Function):
 
 
 def both(forwards: Way, backwards: Way, x: Tensor, *kept: Tensor) -> Tensor:
-    """Do one thing with `x` forwards, and another one with its gradient backwards. Until then
-    nobody may change what `backwards` has `kept`."""
+    """Do one thing with `x` forwards, another with its gradient backwards; `kept` is read then."""
     result: Tensor = _Both.apply(forwards, backwards, x, *kept)  # type: ignore[no-untyped-call]
     return result
 

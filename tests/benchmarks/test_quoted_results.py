@@ -44,13 +44,10 @@ def percent(text: str) -> str:
 
 
 def data_parallel() -> list[str]:
-    common = "one bucket", "overlapped buckets"
-    tables = {
-        "MLP": ("shared weights", "sufficient factors", *common, "the same, gradients"),
-        "small AlexNet": (common[0], "shared weights", common[1], "per parameter"),
-    }
-    rows = [(way, table) for table, ways in tables.items() for way in ways]
-    return [row("data_parallel.txt", way, after=table)[3] for way, table in rows]
+    flat, ring, shared = "one bucket", "overlapped buckets", "shared weights"
+    ways = [("MLP", way) for way in (shared, "sufficient", flat, ring, "the same, gradients")]
+    ways += [("small AlexNet", way) for way in (flat, shared, ring, "per parameter")]
+    return [row("data_parallel.txt", way, after=table)[3] for table, way in ways]
 
 
 def pruned(size: int, zeros: int, form: str) -> list[str]:

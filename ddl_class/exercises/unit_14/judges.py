@@ -82,7 +82,7 @@ def judge_bounded(attempt: Attempt) -> None:
 
 
 def _judge_updates(call: str, outcome: ProgramOutcome, bound: int) -> None:
-    """The weights of rank 0, and what workers were sent, hold so many updates of each worker."""
+    """The weights of rank 0, and what workers were sent, count the updates of each worker."""
     weights, workers = outcome.arguments[0][0], outcome.results[1:]
     right = np.array([0.0, *[STEPS] * len(workers)])
     BOUNDED.refuse_if(

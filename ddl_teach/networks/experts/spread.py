@@ -119,14 +119,12 @@ def spread_experts(network: nn.Module, comm: Comm, places: Places | None = None)
 def full_parameters(network: nn.Module, comm: Comm) -> dict[str, Tensor]:
     """All parameters of a spread network, on every rank, by name. All ranks must call it."""
     full = {name: parameter.detach().clone() for name, parameter in network.named_parameters()}
-    kind = next(iter(full.values()))
     for prefix, module in network.named_modules():
         if isinstance(module, SpreadExperts):
-            owners = owners_of(module)
             for name, shape in module.shapes.items():
                 path = f"{prefix}.experts.{name}"
-                whole = full.get(path, kind.new_empty(shape))
-                broadcast(comm, whole, owners[int(name.split(".")[0])])
+                whole = full.get(path, next(iter(full.values())).new_empty(shape))
+                broadcast(comm, whole, owners_of(module)[int(name.split(".")[0])])
                 full[path] = whole
     return full
 
