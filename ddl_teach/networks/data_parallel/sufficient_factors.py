@@ -89,7 +89,7 @@ class SufficientFactors:
     def lay_open(self, error: Tensor) -> None:
         """A backward pass; it averages the others, and moves own factors to their rows."""
         try:
-            error.backward()
+            torch.autograd.backward(error)
             average_buckets(self._comm, self._buckets, self._allreduce)
             for layer in self.layers:
                 layer.put(self._comm)

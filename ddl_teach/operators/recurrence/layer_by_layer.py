@@ -83,7 +83,7 @@ def forward(
 @torch.no_grad()
 def gradients(
     stack: Stack, tapes: Sequence[Tape], of_outputs: Tensor, of_states: States | None = None,
-    *, layer: Callable = through_time.gradients,
+    *, layer: Callable[..., tuple[Tensor, States, Weights]] = through_time.gradients,
 ) -> tuple[Tensor, States, list[Weights]]:  # fmt: skip
     """The gradients of x, of the states before the first step, and of every layer's weights."""
     after = no_gradients(stack, of_outputs) if of_states is None else of_states

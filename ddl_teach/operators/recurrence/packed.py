@@ -21,7 +21,8 @@ from ddl_teach.operators.recurrence.lstm import LSTM
 
 def packed(weight: Tensor, bias: Tensor | None, rows: int) -> Callable[[Tensor], Tensor]:
     """x W^T + b as a function of x, which has `rows` rows; W is arranged once."""
-    if weight.dtype != torch.float32 or not torch.backends.mkldnn.is_available():
+    known = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+    if weight.dtype != torch.float32 or not known:
         return lambda x: linear(x, weight, bias)
     ready = torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), rows)
     multiply = torch.ops.mkldnn._linear_pointwise.default
@@ -86,4 +87,4 @@ def gradients(
 
 def quarters(gates: Tensor) -> np.ndarray:
     """The input, forget, new and output gates, each (steps, batch, units)."""
-    return np.moveaxis(gates.unflatten(-1, (4, -1)).numpy(), -2, 0)
+    return np.moveaxis(gates.view(*gates.shape[:-1], 4, -1).numpy(), -2, 0)
