@@ -213,15 +213,13 @@ class Simulation:
     def asked_for(self, message: Any, time: float) -> None:
         """A receive has asked for the message; perhaps its sender waits for that."""
         sender = message[SENDER] if message.__class__ is list else None
-        if sender.__class__ is Strand:
-            if self.flows is None:
-                message[ASKED] = time
-                if sender.blocked_on is message:
-                    sender.blocked_on = None
-                    self.ready.append(sender)
-        elif sender is not None and sender.asked is None:
+        if sender.__class__ is SimulatedRequest and sender.asked is None:
             sender.asked = time
             self._finish_send(sender)
+        elif sender.__class__ is Strand and self.flows is None:
+            message[ASKED] = time
+            if sender.blocked_on is message:
+                self._wake(sender)
 
     def _finish_send(self, request: SimulatedRequest) -> None:
         if request.left is not None and request.asked is not None:
@@ -236,8 +234,7 @@ class Simulation:
                 message[WAITER] = owner
                 owner.blocked_on = message
             else:
-                owner.blocked_on = None
-                self.ready.append(owner)
+                self._wake(owner)
 
     def _wake(self, strand: Strand) -> None:
         strand.blocked_on = None

@@ -270,8 +270,10 @@ class Strand:
         self.blocked_on: Any = None
         self.wait: tuple[Any, ...] = ()  # what to say of the wait, if it never ends
 
-    # When a strand that waits has begun to: its clock stands still.
-    begun = property(lambda self: self.clock)
+    @property
+    def begun(self) -> float:
+        """When a strand that waits has begun to: its clock stands still."""
+        return self.clock
 
     def earliest_choice(self) -> tuple[float, SimulatedRequest | Turn] | None:
         """Among the requests this strand chooses from, the time when the first can go on, and this
