@@ -125,14 +125,15 @@ class ServerState:
 
     def _apply(self, update: np.ndarray | Iterator[np.ndarray], of: list[tuple[int, int]]) -> None:
         service, rule, end = self.service, self.service.rule, 0
+        factor = None if service.damp is None else service.damp(of[0][1])
         self.version += 1
         if isinstance(update, np.ndarray):
             # Piece by piece, so that what a rule makes on the way stays in the cache.
             update = pieces(update, TILE if rule is None or rule.elementwise else len(update))
         for piece in update:
             begin, end = end, end + len(piece)
-            if service.damp is not None:
-                piece = piece * service.damp(of[0][1])
+            if factor is not None:
+                piece = piece * factor
             if rule is None:
                 self.weights[begin:end] = piece
             else:
