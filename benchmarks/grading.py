@@ -4,13 +4,14 @@
 
 Each hand-in is the solved notebook. Seconds by the clock are those from one group of notebooks to
 the next, divided by their number; a group has as many as are graded at a time, and the first one
-warms up. Processor seconds are those of the grader, and those of all ranks with the process that
-starts them; all are for one notebook. Ranks are started once for each exercise and rank, and a
-verb is a message there and back between a rank and the grader. Both are counted in a grading of
-their own. Last comes what limits a grading: a rank that only starts and ends, a verb, and a bare
-message there and back between two processes. Each has its processor seconds, its page faults and
-the switches of processes. Times by the clock hold on a machine that does nothing else: the last
-column shows how much of the processors' time other programs had, and the host for other machines.
+warms up. Each is graded in a process of its own if there are several. Processor seconds are all
+that the machine has worked meanwhile, for one notebook, with what happens once. Ranks are started
+once for each exercise and rank, and a verb is a message there and back between a rank and the
+grader. Both are counted in a grading of their own. Last comes what limits a grading: a rank that
+only starts and ends, a verb, and a bare message there and back between two processes. Each has its
+processor seconds, its page faults and the switches of processes. Times by the clock hold on a
+machine that does nothing else: the last column shows how busy others kept it in two seconds
+before.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from ddl_measure.interval import interval
 from ddl_measure.machine import describe, heading, keep
 
 RESULTS = Path(__file__).parent / "results" / "grading.txt"
+QUIET = 2.0  # seconds before a grading, in which the machine should do nothing
 SOURCES = Path(__file__).parents[1] / "notebooks" / "source"
 
 
@@ -46,9 +48,8 @@ class Grading:
     """The times of one grading, in seconds."""
 
     ends: list[float]  # when each notebook was graded
-    grader: float  # of processors
-    ranks: float
-    others: float  # the share of the processors' time that other programs or the host had
+    processors: float  # of all, for each notebook
+    others: float  # the share of the processors' time that others had just before
 
 
 def graded(source: Path, hand_ins: int, jobs: int) -> Grading:
@@ -60,18 +61,15 @@ def graded(source: Path, hand_ins: int, jobs: int) -> Grading:
         notebook = release.text(release.instructors(source))
         for number in range(hand_ins):
             (folder / f"student{number:02}.ipynb").write_text(notebook)
-        before, all_before = os.times(), _busy()
+        others, before = psutil.cpu_percent(interval=QUIET) / 100, _busy()
         verdicts = grade(
             folder, source, Path(name, "out"), jobs=jobs,
             progress=lambda *_: ends.append(time.perf_counter()),
         )  # fmt: skip
-        after, busy = os.times(), _busy() - all_before
+        processors = (_busy() - before) / hand_ins
     if any(score.points < score.of for verdict in verdicts for score in verdict.scores):
         raise RuntimeError("a solved notebook lost points: these times are of something else")
-    grader = after.user + after.system - before.user - before.system
-    children = [each.children_user + each.children_system for each in (before, after)]
-    ranks = children[1] - children[0]
-    return Grading(ends, grader / hand_ins, ranks / hand_ins, 1 - (grader + ranks) / busy)
+    return Grading(ends, processors, others)
 
 
 def _busy() -> float:
@@ -173,8 +171,7 @@ def main() -> None:
     source = SOURCES / f"{chosen.unit}.py"
     lines = [
         f"{chosen.hand_ins} hand-ins of {chosen.unit}: {counts(source)} for each",
-        f"{'at a time':<12}{'by the clock':>28}{'processors: grader':>20}"
-        f"{'ranks':>10}{'others':>9}",
+        f"{'at a time':<12}{'by the clock':>28}{'processors':>14}{'others before':>17}",
     ]
     print(*lines, sep="\n", flush=True)
     for jobs in chosen.at_a_time:
@@ -183,8 +180,7 @@ def main() -> None:
         middle, low, high = interval(each)
         clock = f"{middle:.1f} s ({low:.1f} to {high:.1f})"
         lines.append(
-            f"{jobs:<12}{clock:>28}{f'{grading.grader:.1f} s':>20}{f'{grading.ranks:.1f} s':>10}"
-            f"{grading.others:>9.0%}"
+            f"{jobs:<12}{clock:>28}{f'{grading.processors:.1f} s':>14}{grading.others:>17.0%}"
         )
         print(lines[-1], flush=True)
     lines += (limiting := limits())

@@ -20,7 +20,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ import psutil
 from ddl_class.commands.mistake import Mistake
 from ddl_class.grading import receipts, submission, tables, verdicts
 from ddl_class.grading.collected import find_submissions
+from ddl_class.grading.other_process import OtherProcess
 from ddl_class.grading.sandbox import Limits, SandboxServer
 from ddl_class.grading.scoring import no_scores, score_answers
 from ddl_class.grading.submission import Assignment, Submission, Unreadable, read_assignment
@@ -87,28 +88,32 @@ def grade(
     handed_in = find_submissions(submissions, assignment.name)
     out.mkdir(parents=True, exist_ok=True)
     receipts.note(out, assignment.name, handed_in)
-    grading = _Grading(assignment, source.read_bytes(), verdicts.fingerprint(), out, limits)
-    hidden = [submissions, source, out, source.parent]
-    modules = slow_modules(handed_in, assignment)
-    idle: queue.SimpleQueue[SandboxServer] = queue.SimpleQueue()
+    hidden = submissions, source, out, source.parent
+    grading = Grading(
+        assignment, source.read_bytes(), verdicts.fingerprint(), out, limits, hidden,
+        slow_modules(handed_in, assignment),
+    )  # fmt: skip
+    graders: Sequence[Grading | OtherProcess]
+    idle: queue.SimpleQueue[Grading | OtherProcess] = queue.SimpleQueue()
 
-    def in_a_sandbox(work: Submission, *again: Any) -> Verdict:
-        server = idle.get()
+    def by_one_of_them(work: Submission, *again: Any) -> Verdict:
+        grader = idle.get()
         try:
-            return grading.verdict(server, work, *again)
+            return grader.verdict(work, *again)
         finally:
-            idle.put(server)
+            idle.put(grader)
 
     reached: list[Verdict] = []
-    servers: list[SandboxServer] = []
     with ExitStack() as stack:
-        for _ in range(min(jobs, len(handed_in))):
-            servers.append(stack.enter_context(SandboxServer(hidden, modules=modules)))
-            idle.put(servers[-1])
+        count = min(jobs, len(handed_in))
+        graders = [OtherProcess(grading) for _ in range(count)] if count > 1 else [grading]
+        for grader in graders:
+            stack.enter_context(grader)
+            idle.put(grader)
         pool = stack.enter_context(ThreadPoolExecutor(jobs))
         stack.callback(pool.shutdown, cancel_futures=True)
         try:
-            for verdict in pool.map(in_a_sandbox, handed_in):
+            for verdict in pool.map(by_one_of_them, handed_in):
                 reached.append(verdict)
                 progress(len(reached), len(handed_in), verdict.student)
             doubtful = [
@@ -118,11 +123,11 @@ def grade(
             ]
             for done, at in enumerate(doubtful, start=1):
                 again = reached[at], wait_for_quiet()
-                reached[at] = pool.submit(in_a_sandbox, handed_in[at], *again).result()
+                reached[at] = pool.submit(by_one_of_them, handed_in[at], *again).result()
                 trying_again(done, len(doubtful), reached[at].student)
         except BaseException:
-            for server in servers:  # or the end would wait for what is being graded
-                server.hang_up()
+            for grader in graders:  # or the end would wait for what is being graded
+                grader.hang_up()
             raise
     tables.write_tables(out)
     return reached
@@ -152,8 +157,8 @@ def slow_modules(handed_in: Sequence[Submission], assignment: Assignment) -> lis
     return [name for name in SLOW if name in named]
 
 
-@dataclass(frozen=True)
-class _Grading:
+@dataclass
+class Grading(AbstractContextManager["Grading"]):
     """What is the same for all submissions of one grading."""
 
     assignment: Assignment
@@ -161,11 +166,22 @@ class _Grading:
     tools: str  # the fingerprint of what grades
     out: Path
     limits: Limits
+    hidden: Sequence[Path]  # from all ranks
+    modules: Sequence[str]  # imported once, for all ranks
+
+    def __enter__(self) -> "Grading":
+        self._server = SandboxServer(self.hidden, modules=self.modules)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.close()
+
+    def hang_up(self) -> None:
+        self._server.hang_up()
 
     def verdict(
-        self, server: SandboxServer, work: Submission, doubted: Verdict | None = None,
-        longer: float = 1.0,
-    ) -> Verdict:  # fmt: skip
+        self, work: Submission, doubted: Verdict | None = None, longer: float = 1.0
+    ) -> Verdict:
         """The kept verdict if nothing that it depends on has changed; otherwise a new one. Of a
         `doubted` verdict only the doubtful scores are tried again, with so much more time."""
         try:
@@ -188,7 +204,7 @@ class _Grading:
             # Feedback shows some of the hidden data: drawn ones never come again.
             limits = replace(self.limits, seconds=longer * self.limits.seconds)
             known = self.assignment, answers, secrets.randbits(63), limits
-            scores = score_answers(server, *known, *again)
+            scores = score_answers(self._server, *known, *again)
         except Unreadable as error:
             scores = no_scores(self.assignment, str(error))
         except Mistake:

@@ -101,6 +101,10 @@ def _off_the_list(path: Path, kept: set[Path]) -> Iterator[Path]:
         yield path
 
 
+ENDED = """\
+A process that grades has ended: is there too little memory? Type the same line again to go on,
+with a smaller --jobs."""
+
 BY_A_LIMIT = (signal.SIGKILL, signal.SIGXCPU)  # what the system sends where a limit is reached
 BOTH_WALLS, SECOND_WALL = "namespaces", "landlock"
 
@@ -271,10 +275,7 @@ class SandboxServer(contextlib.AbstractContextManager["SandboxServer"]):
         except ConnectionError:
             answer = b""
         if not answer:
-            raise Mistake(
-                "The process that makes sandboxes has ended: is there too little memory? Type the "
-                "same line again to go on, with a smaller --jobs."
-            )
+            raise Mistake(ENDED)
         return json.loads(answer)
 
     def _find_walls(self, choices: list[str]) -> list[str]:

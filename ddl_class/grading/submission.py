@@ -143,7 +143,7 @@ class Answers(dict[str, str]):
         functions: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         super().__init__(answers)
-        self.functions = functions
+        self.functions = dict(functions)
         self.cells = tuple(cells) or tuple(self.items())
 
     def around(self, exercise: str) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:

@@ -46,6 +46,7 @@ class ForkServer:
     files: dict[str, list[str]]  # what each rank sees: `files_seen` of the grader's side
     alive: dict[int, int] = field(default_factory=dict)  # process: bytes allowed to all together
     reasons: dict[int, str] = field(default_factory=dict)  # why we ended a process ourselves
+    place: str = ""  # the empty folder where ranks build their files
     inherited: int = 0  # bytes that every rank has when it starts, in the same memory
     group: MemoryGroup = field(default_factory=MemoryGroup)
 
@@ -77,9 +78,12 @@ class ForkServer:
             for process in list(self.alive):
                 self._reap(process)
             self.group.leave()
+            with contextlib.suppress(OSError):  # the grader does it as well, if it still can
+                os.rmdir(self.place)
 
     def _start_rank(self, link: int, apart: bool, **limits: Any) -> dict[str, Any]:
         owner = os.geteuid(), os.getegid()
+        self.place = limits["place"]
         try:
             new = namespaces.EVERYTHING | (kernel.NEW_USER if owner[0] else 0)
             child = kernel.fork(new) if apart else os.fork()

@@ -35,7 +35,7 @@ class RoomWithFormgrader:
 
     def grade(self):
         folders = [str(self.desk.submissions), "--source", str(self.desk.source)]
-        return main(["grade", *folders, "--out", str(self.desk.out)])
+        return main(["grade", *folders, "--out", str(self.desk.out), "--jobs", "1"])
 
     def correct_the_judge(self, points):
         self.points = points
