@@ -42,12 +42,12 @@ MACHINERY = (OWN, COURSE, f"{os.sep}IPython{os.sep}core{os.sep}")
 
 def source_line(frame: FrameType | None) -> str:
     """The line of the program at which a rank is, and the line that called it."""
-    places, begun = [], ""
+    places, begun, first = [], "", frame
     while frame is not None:
         if frame.f_code is _begun.__code__:
             begun = f", begun at {spot(*frame.f_locals['place'])}"
         places.append((frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
-        frame = frame.f_back
+        frame = frame.f_back if frame.f_back is not first else None  # in PyPy they are a ring
     return _tell(places) + begun
 
 

@@ -2,9 +2,11 @@
 
 A thread looks once in a while which simulations are late, and raises `SimulationIsLate` in them,
 at the line where they are: also in a loop that waits for nothing. In a browser no thread can
-start: there Python itself looks, at each turn of a loop.
+start: there Python itself looks, at each turn of a loop. In PyPy a late one is interrupted, as it
+would be by Ctrl-C.
 """
 
+import _thread
 import ctypes
 import inspect
 import os
@@ -21,10 +23,16 @@ from typing import Any
 LOOK_EVERY, AGAIN_AFTER = 0.5, 1.0  # seconds
 NAME = "time limits of simulations"
 
-# Raises in another thread, at the line where it is.
-raise_in = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_ulong, ctypes.py_object)(
-    ("PyThreadState_SetAsyncExc", ctypes.pythonapi)
-)
+if hasattr(ctypes, "pythonapi"):
+    # Raises in another thread, at the line where it is.
+    raise_in: Callable[..., Any] = ctypes.PYFUNCTYPE(
+        ctypes.c_int, ctypes.c_ulong, ctypes.py_object
+    )(("PyThreadState_SetAsyncExc", ctypes.pythonapi))
+else:
+
+    def raise_in(thread: int, error: object) -> None:
+        """All that PyPy can do: interrupt the main thread, as Ctrl-C does."""
+        _thread.interrupt_main()
 
 
 class SimulationIsLate(BaseException):
