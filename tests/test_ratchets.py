@@ -29,7 +29,7 @@ MOST_TYPE_ERRORS = {
     "ddl_class.clusters": 28,
     "ddl_class.commands": 11,
     "ddl_class.competition": 28,
-    "ddl_class.doctor": 2,
+    "ddl_class.doctor": 1,
     "ddl_class.engines": 75,
     "ddl_class.exercises": 16,
     "ddl_class.grading": 32,

@@ -13,7 +13,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -175,18 +174,14 @@ def sharing() -> str | CheckResult:
         return warn(text, mend)
     if ranks <= gpus:
         return text
+    mps = Path(os.environ.get("CUDA_MPS_PIPE_DIRECTORY", "/tmp/nvidia-mps"), "control")
+    lets = "lets" if mps.exists() else "is off: it would let"  # the Multi-Process Service
     return (
         f"{text}; more ranks share one: messages between them go "
         f"{'directly, by CUDA IPC' if _ask_of_a_rank().direct else 'through the host, staged'}; "
-        f"MPI and gloo can, NCCL refuses; MPS {'lets' if mps_runs() else 'is off: it would let'} "
+        f"MPI and gloo can, NCCL refuses; MPS {lets} "
         "their kernels run at the same time (nvidia-cuda-mps-control -d starts it)"
     )
-
-
-def mps_runs(environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether NVIDIA's Multi-Process Service is there for this process."""
-    folder = environment.get("CUDA_MPS_PIPE_DIRECTORY", "/tmp/nvidia-mps")
-    return (Path(folder) / "control").exists()
 
 
 @check("paths of messages")

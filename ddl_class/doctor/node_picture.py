@@ -34,7 +34,14 @@ def node() -> str:
 def drawn(sys: Path, topology: str = "") -> str:
     """A line for each part of the node, and one for each kind of link between GPUs."""
     folders = sorted(sys.glob("devices/system/node/node[0-9]*"), key=_number)
-    places = _places(sys)
+    cards = sorted(sys.glob("bus/pci/devices/*"))
+    cards = [card for card in cards if _read(card / "vendor") in MAKERS]
+    gpus = [card for card in cards if _read(card / "class")[:6] in GPU_CLASSES]
+    devices = {f"GPU {number}": gpu for number, gpu in enumerate(gpus)}
+    for kind in ("net", "infiniband"):
+        devices |= {path.parent.name: path for path in sorted(sys.glob(f"class/{kind}/*/device"))}
+    # The part that each is near; -1 if that is not known.
+    places = {name: int(_read(path / "numa_node") or -1) for name, path in devices.items()}
     if len(folders) == 1:  # then all is near it
         places = dict.fromkeys(places, _number(folders[0]))
     lines = []
@@ -70,17 +77,6 @@ def _part(sys: Path, folder: Path) -> str:
         socket = sys / f"devices/system/cpu/cpu{first[0]}/topology/physical_package_id"
         text = f"socket {_read(socket) or '?'}, {text}, cores {cores}"
     return f"{text}, {size_text(1024 * int(memory[1]))}" if memory else text
-
-
-def _places(sys: Path) -> dict[str, int]:
-    """The part of the node that each GPU and network card is near; -1 if that is not known."""
-    cards = sorted(sys.glob("bus/pci/devices/*"))
-    cards = [card for card in cards if _read(card / "vendor") in MAKERS]
-    gpus = [card for card in cards if _read(card / "class")[:6] in GPU_CLASSES]
-    devices = {f"GPU {number}": gpu for number, gpu in enumerate(gpus)}
-    for kind in ("net", "infiniband"):
-        devices |= {path.parent.name: path for path in sorted(sys.glob(f"class/{kind}/*/device"))}
-    return {name: int(_read(path / "numa_node") or -1) for name, path in devices.items()}
 
 
 def _number(folder: Path) -> int:

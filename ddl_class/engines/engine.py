@@ -66,7 +66,7 @@ class Engine(worker.RankWorker):
         try:
             return super().execute(*program)
         finally:
-            self._shell.show_figures()
+            self._shell.events.trigger("post_execute")  # shows figures, as after each cell
 
     def send(self, *message: Any) -> None:
         if self._watched or message[0] != "wait":

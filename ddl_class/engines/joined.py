@@ -163,7 +163,16 @@ class Joined:
         self._cell_names = {name: before[name] for name in self._task_names if name in before}
         ns.update(self._cell_names)
         self._lines = os.dup(1), os.dup(2)
-        self._pipe = self._listen_to_compiled_code()
+        # What compiled code in tasks writes to the descriptors 1 and 2 comes through a pipe.
+        reader, self._pipe = os.pipe()
+
+        def listen() -> None:
+            while text := os.read(reader, 1 << 16):
+                self.streams[0].write(text.replace(END, b"").decode(errors="replace"))
+                if END in text:
+                    self._caught_up.set()
+
+        threading.Thread(target=listen, daemon=True).start()
         return engine.id
 
     async def _register(self, rank: int, connection: str) -> RankEngine:
@@ -244,16 +253,3 @@ class Joined:
         kept = {name: ns[name] for name in self._kept if name in ns}
         yield
         ns.update(self._task_names if self._at_work else self._cell_names, **kept)
-
-    def _listen_to_compiled_code(self) -> int:
-        """Read what tasks write to the descriptors 1 and 2; gives the end to write to."""
-        reader, writer = os.pipe()
-
-        def listen() -> None:
-            while text := os.read(reader, 1 << 16):
-                self.streams[0].write(text.replace(END, b"").decode(errors="replace"))
-                if END in text:
-                    self._caught_up.set()
-
-        threading.Thread(target=listen, daemon=True).start()
-        return writer

@@ -92,10 +92,6 @@ class Shell(InteractiveShell):
         if error := result.error_before_exec or result.error_in_exec or left:
             raise error
 
-    def show_figures(self) -> None:
-        """Show what a program has drawn, as is done after each cell."""
-        self.events.trigger("post_execute")
-
     def ask_exit(self) -> None:
         """`exit()` ends a rank's cell, not the rank."""
         self.exit_now = True

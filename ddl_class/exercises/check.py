@@ -63,7 +63,9 @@ def check(name: str, function: Callable[..., Any], *, engines: RunningRanks | No
         exercise, function, generator, counts, lambda *noted: reached.append(noted)
     )
     problem = problem or unread(name, function)
-    engines = engines or _running_engines()
+    if not engines and (pool := sys.modules.get("ddl_class.engines.pool")):  # else none can run
+        running = pool.registered()
+        engines = running if running is not None and running.alive else None
     if problem is None and engines is not None and exercise.ranks:
         few = {count for count in (2, 3, engines.size) if count <= engines.size}
         counts = tuple(sorted(count for count in few if exercise.suits(count)))
@@ -182,12 +184,6 @@ def _unwritten(story: DiagnosedError) -> str | None:
     if inner and inner[-1] != outer:
         return SAY("calls_unwritten", inner=inner[-1])
     return SAY["unwritten"]
-
-
-def _running_engines() -> RunningRanks | None:
-    pool = sys.modules.get("ddl_class.engines.pool")
-    engines = pool.registered() if pool else None  # not imported: none can run
-    return engines if engines is not None and engines.alive else None
 
 
 def hint(name: str) -> None:

@@ -45,7 +45,8 @@ def read() -> Record:
         aside = path.with_name(f"progress-unreadable-{time.time_ns()}.json")
         with contextlib.suppress(OSError):
             path.rename(aside)
-            _warn(f"Your progress could not be read and begins anew; the old file is {aside}.")
+            text = f"Your progress could not be read and begins anew; the old file is {aside}."
+            warnings.warn(text, stacklevel=3)
         return _parse(b"{}")
 
 
@@ -66,7 +67,7 @@ def changing() -> Iterator[Record]:
             text = json.dumps(record, indent=1, sort_keys=True)
             write_whole(where / "progress.json", text, mode=0o600)
         except OSError as error:
-            _warn(f"Your progress could not be kept: {error}")
+            warnings.warn(f"Your progress could not be kept: {error}", stacklevel=3)
 
 
 def of(record: Record, kind: str, name: str) -> dict[str, Any]:
@@ -103,7 +104,3 @@ def _alone(where: Path) -> Iterator[None]:
             except BlockingIOError:
                 time.sleep(0.02)
         yield
-
-
-def _warn(text: str) -> None:
-    warnings.warn(text, stacklevel=4)

@@ -95,7 +95,10 @@ def keep_books(out: Path, source: Path, verdicts: Sequence[Verdict], progress: P
         mark = booked / verdict.student
         receipt = known.get(verdict.student, Receipt())
         above = [given.get((assignment.name, verdict.student, each.name)) for each in exercises]
-        entered, shown = map(_digest, ((verdict.text, receipt, LAYOUT), above))
+        entered, shown = (
+            hashlib.sha256(repr(parts).encode()).hexdigest()
+            for parts in ((verdict.text, receipt, LAYOUT), above)
+        )
         before = mark.read_text().split() if mark.exists() else []
         if verdict.digest and before != [entered, shown]:
             steps: list[Any] = [GenerateFeedback]
@@ -106,10 +109,6 @@ def keep_books(out: Path, source: Path, verdicts: Sequence[Verdict], progress: P
             write_whole(pages / f"{verdict.student}.html", page)
             write_whole(mark, f"{entered} {shown}")
         progress(done, len(verdicts), verdict.student)
-
-
-def _digest(parts: object) -> str:
-    return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
 def _book(

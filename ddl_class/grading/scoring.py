@@ -61,8 +61,9 @@ class UntrustedStage(AbstractContextManager["UntrustedStage"]):
         self.printed = ""
         self.limit = ""
         self._server = server
-        self._cells = _all_python(cells)
-        self._around = [_all_python(others) for others in around]
+        self._cells, *self._around = (
+            [(name, as_python(source)) for name, source in each] for each in (cells, *around)
+        )
         self._library = list(library)
         self._function = function
         self._limits = limits
@@ -215,10 +216,6 @@ def _call_back(functions: Mapping[int, Callable[..., Any]], *asked: Any) -> tupl
         return "done", value
     except Exception as error:  # of a stranger's arguments
         return "ValueError", plain(f"it does not work for these arguments: {error}", 200)
-
-
-def _all_python(cells: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    return [(name, as_python(source)) for name, source in cells]
 
 
 @dataclass(frozen=True)

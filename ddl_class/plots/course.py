@@ -146,7 +146,15 @@ def plot_progress(columns: Sequence[Column]) -> Picture:
             look: Look = {"ha": "center", "va": "bottom", "fontsize": 10.5, "fontweight": "bold"}
             ax.text(place, top - 0.1, "\n".join(textwrap.wrap(name, NAME_LETTERS)[:2]), **look)
             for row, tile in enumerate(exercises):
-                _draw_tile(ax, place, top + row, tile)
+                colour, ink, sign = STATES[tile.state]
+                ax.round_box(
+                    place - 0.46, top + row + 0.08, 0.92, 0.84, 0.06,
+                    facecolor=colour, linewidth=0.5,
+                )  # fmt: skip
+                short = textwrap.shorten(tile.name, NAME_LETTERS, placeholder="…")
+                words: Look = {"va": "center", "fontsize": 10, "color": ink}
+                ax.text(place - 0.42, top + row + 0.5, f"{sign} {short}", ha="left", **words)
+                ax.text(place + 0.42, top + row + 0.5, str(tile.points), ha="right", **words)
     ax.set(xlim=(-0.55, across - 0.45), ylim=(height + 0.05, 0))
     ax.set_axis_off()
     legend = [
@@ -163,15 +171,6 @@ def plot_progress(columns: Sequence[Column]) -> Picture:
         for name, own in columns
     )
     return ax.finish("Progress over the course", takeaway, grid="", more=f"{units}.")
-
-
-def _draw_tile(ax: Plane, place: int, row: float, tile: Tile) -> None:
-    colour, ink, sign = STATES[tile.state]
-    ax.round_box(place - 0.46, row + 0.08, 0.92, 0.84, 0.06, facecolor=colour, linewidth=0.5)
-    name = textwrap.shorten(tile.name, NAME_LETTERS, placeholder="…")
-    words: Look = {"va": "center", "fontsize": 10, "color": ink}
-    ax.text(place - 0.42, row + 0.5, f"{sign} {name}", ha="left", **words)
-    ax.text(place + 0.42, row + 0.5, str(tile.points), ha="right", **words)
 
 
 SOURCE_COLOURS = {

@@ -20,7 +20,6 @@ from ddl_class.plots.frame import (
     BRIGHT,
     Curves,
     Numbers,
-    Plane,
     Series,
     each_end,
     extremes,
@@ -192,7 +191,17 @@ def plot_cell(operations: Mapping[str, str], living: Collection[str]) -> Picture
     last = max(int(edge.split("-")[1]) for edge in operations)
     drawn = {edge: name for edge, name in operations.items() if name != "none"}
     for edge, name in drawn.items():
-        _draw_arc(ax, edge, name, INK if edge in living else PALE)
+        ink = INK if edge in living else PALE
+        start, end = map(int, edge.split("-"))
+        reach = end - start
+        # The end of an arc is a little left of the middle, so that arrows do not meet.
+        ends = (start + PLACE * 0.6, PLACE), (end - PLACE * 0.6, PLACE)
+        look: Look = {"arrowstyle": "-|>", "mutation_scale": 13, "linewidth": 1.6, "color": ink}
+        bend = f"arc3,rad={-0.28 - 0.1 * reach}"
+        ax.add_patch(FancyArrowPatch(*ends, connectionstyle=bend, **look))
+        box = {"facecolor": "white", "edgecolor": ink, "boxstyle": "round,pad=0.25"}
+        height = PLACE + (0.14 + 0.05 * reach) * reach
+        ax.write((start + end) / 2, height, name, color=ink, bbox=box, fontsize=9)
     for place in range(last + 1):
         corner = place - PLACE, -PLACE
         ax.round_box(*corner, 2 * PLACE, 2 * PLACE, 0.05, facecolor=INK)
@@ -209,19 +218,6 @@ def plot_cell(operations: Mapping[str, str], living: Collection[str]) -> Picture
     edges = ", ".join(f"{edge} {name}{dead[edge]}" for edge, name in drawn.items())
     more = f"{edges or 'No operation'}."
     return ax.finish(f"A cell of {last + 1} places", takeaway, grid="", more=more)
-
-
-def _draw_arc(ax: Plane, edge: str, name: str, ink: str) -> None:
-    start, end = map(int, edge.split("-"))
-    reach = end - start
-    # The end of an arc is a little left of the middle, so that arrows do not meet.
-    ends = (start + PLACE * 0.6, PLACE), (end - PLACE * 0.6, PLACE)
-    look: Look = {"arrowstyle": "-|>", "mutation_scale": 13, "linewidth": 1.6, "color": ink}
-    bend = f"arc3,rad={-0.28 - 0.1 * reach}"
-    ax.add_patch(FancyArrowPatch(*ends, connectionstyle=bend, **look))
-    box = {"facecolor": "white", "edgecolor": ink, "boxstyle": "round,pad=0.25"}
-    height = PLACE + (0.14 + 0.05 * reach) * reach
-    ax.write((start + end) / 2, height, name, color=ink, bbox=box, fontsize=9)
 
 
 def plot_architectures(clouds: Mapping[str, Points], front: Points, price: str) -> Picture:

@@ -32,7 +32,7 @@ import warnings
 from collections.abc import Callable
 from itertools import chain
 from types import FunctionType, ModuleType
-from typing import Any, NamedTuple, TextIO
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -224,7 +224,10 @@ class ProcessState:
         for number, descriptor in self._outputs.items():
             os.dup2(descriptor, number)
             os.close(descriptor)
-        sys.stdout, sys.stderr = _open(self._streams[0], 1), _open(self._streams[1], 2)
+        sys.stdout, sys.stderr = (  # others in place of those that have been closed
+            AtOnce(number) if stream.closed else stream
+            for number, stream in enumerate(self._streams, 1)
+        )
         if os.environ != self._environment:
             os.environ.clear()
             os.environ.update(self._environment)
@@ -262,11 +265,6 @@ def _drawn() -> tuple[Any, ...]:
     """What numpy's own generator would draw next."""
     _, key, position, *rest = RANDOM.get_state()
     return key.tobytes(), position, rest
-
-
-def _open(stream: TextIO, number: int) -> TextIO:
-    """The stream, or another in its place if it has been closed."""
-    return AtOnce(number) if stream.closed else stream
 
 
 def _own_threads() -> list[str]:

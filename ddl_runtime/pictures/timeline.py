@@ -68,7 +68,11 @@ def plot_timeline(
     start, end = doings.start, doings.end
     factor, unit = time_unit(end)
     as_bars = len(shown) <= MOST_RANKS_AS_BARS and len(doings.row) <= MOST_BARS
-    shape = _lay_out(timeline, shown) if as_bars else None
+    shape = None
+    if as_bars:  # all rows need room for the names of nested spans
+        lanes = max(1 + max(_lanes(_named(timeline.of(rank))), default=-1) for rank in shown)
+        inches = GAP + BAR + lanes * LANE
+        shape = RowLayout(BAR / inches / 2, LANE / inches, lanes, inches)
     if ax is None:
         ax = new_axes(height=min(1.4 + shape.inches * len(shown), 9.0) if shape else 6.0)
     if shape:
@@ -173,13 +177,6 @@ class RowLayout(NamedTuple):
         top = self.half - stripe if kind == "recv" else -self.half
         bottom = stripe - self.half if kind == "send" else self.half
         return top, bottom
-
-
-def _lay_out(timeline: Spans, ranks: Sequence[int]) -> RowLayout:
-    """The shape that all rows need so that the names of nested spans find room."""
-    lanes = max(1 + max(_lanes(_named(timeline.of(rank))), default=-1) for rank in ranks)
-    inches = GAP + BAR + lanes * LANE
-    return RowLayout(BAR / inches / 2, LANE / inches, lanes, inches)
 
 
 def _draw_bars(

@@ -91,8 +91,9 @@ class FatTree(Topology):
             return ()
         pod, last_pod = leaf // self.pod_leaves, last // self.pod_leaves
         if self.routing == "adaptive":
-            summit = () if pod == last_pod else (self._pod_link(pod), self._pod_link(last_pod) + 1)
-            return 2 * leaf, *summit, 2 * last + 1
+            # A pod has one wide link up to the cores; the one down is the next.
+            summit = 2 * (self.leaves + pod), 2 * (self.leaves + last_pod) + 1
+            return 2 * leaf, *(summit if pod != last_pod else ()), 2 * last + 1
         number = dest
         if self.routing == "hashed":
             flow = f"{self.seed} {source} {dest}".encode()
@@ -114,7 +115,3 @@ class FatTree(Topology):
             leaf_links *= self.up
             pod_links *= self.up * self.pod_leaves
         return capacities
-
-    def _pod_link(self, pod: int) -> int:
-        """The wide link from a pod up to the cores; the one down is the next."""
-        return 2 * (self.leaves + pod)

@@ -201,10 +201,16 @@ class Flows:
         """Give every flow its fair rate, from now on."""
         if not self._changed:
             return
-        repaired = self._repair()
-        rates = self._refill() if repaired is None else repaired
+        shared: Iterable[tuple[_Flow, float, int]] | None = self._repair()
+        if shared is None:  # all flows that share links are computed anew
+            flows = [flow for flow in self._flows if not flow.alone]
+            longest = max(len(flow.path) for flow in flows)
+            fill = (len(self._capacities),) * longest
+            paths = np.array([(flow.path + fill)[:longest] for flow in flows])
+            rates, bottlenecks = max_min_rates(np.ascontiguousarray(paths.T), self._padded)
+            shared = zip(flows, rates.tolist(), bottlenecks.tolist(), strict=True)
         self._changed.clear()
-        for flow, rate, bottleneck in rates:
+        for flow, rate, bottleneck in shared:
             flow.bottleneck = bottleneck
             # A flow whose rate stays keeps its end, to the bit.
             if rate != flow.rate:
@@ -217,15 +223,6 @@ class Flows:
             self._ends = Agenda()
             for flow in self._flows:
                 self._ends[flow.end].append(flow)
-
-    def _refill(self) -> Iterable[tuple[_Flow, float, int]]:
-        """All flows that share links with their rates and bottlenecks, computed anew."""
-        flows = [flow for flow in self._flows if not flow.alone]
-        longest = max(len(flow.path) for flow in flows)
-        fill = (len(self._capacities),) * longest
-        paths = np.array([(flow.path + fill)[:longest] for flow in flows])
-        rates, bottlenecks = max_min_rates(np.ascontiguousarray(paths.T), self._padded)
-        return zip(flows, rates.tolist(), bottlenecks.tolist(), strict=True)
 
     def _repair(self) -> list[tuple[_Flow, float, int]] | None:
         """Rates and bottlenecks of the flows that the change moves, or None if these are many.

@@ -86,7 +86,13 @@ def allreduce(comm: Comm, x: Array, op: Operation = "sum") -> None:
         if several_nodes:
             if leaders is not None:
                 ring.allreduce(leaders, here, op)
-            _show(inside, window, here)
+            for block in _blocks(here):  # which all get from this node's first rank
+                shown = window.next_block(block)[0]
+                if inside.rank == 0:
+                    copy_into(shown, block)
+                window.fence()
+                if inside.rank != 0:
+                    copy_into(block, shown)
 
 
 def _blocks(x: Array) -> list[Array]:
@@ -95,17 +101,6 @@ def _blocks(x: Array) -> list[Array]:
     if len(row) <= width:
         return [row]
     return [row[start : start + width] for start in range(0, len(row), width)]
-
-
-def _show(comm: Comm, window: SharedBlocks, x: Array) -> None:
-    """Every rank gets rank 0's `x`."""
-    for block in _blocks(x):
-        shown = window.next_block(block)[0]
-        if comm.rank == 0:
-            copy_into(shown, block)
-        window.fence()
-        if comm.rank != 0:
-            copy_into(block, shown)
 
 
 def _add_all(comm: Comm, window: SharedBlocks, block: Array, op: Operation) -> None:

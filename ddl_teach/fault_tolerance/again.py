@@ -84,8 +84,12 @@ class Again:
                 self._tell(f"{ended}, {crashed} times{since}: look into what it said.")
                 return status or 1
             self._tell(f"{ended}. It is started again, {crashed} of {self._crashes}.")
-            if crashed > 1:
-                self._rest(self._pause * 2 ** (crashed - 2))
+            # This wait holds no lock: a signal's handler that needed the same lock, on the same
+            # thread, would wait for ever.
+            pause = self._pause * 2 ** (crashed - 2) if crashed > 1 else 0.0
+            ends = time.monotonic() + pause
+            while not self.asked and time.monotonic() < ends:
+                time.sleep(min(GLANCE, pause))
         return AGAIN
 
     def _proven(self) -> bool:
@@ -97,14 +101,6 @@ class Again:
             return -1
         folders = self._checkpoints, *self._checkpoints.glob("*/")  # each rank may have its own
         return max((step for folder in folders for step in steps(folder)), default=-1)
-
-    def _rest(self, seconds: float) -> None:
-        """Wait for `seconds` seconds, or until this program is asked to stop. The wait holds no
-        lock: a signal's handler that needed the same lock, on the same thread, would wait for
-        ever."""
-        ends = time.monotonic() + seconds
-        while not self.asked and time.monotonic() < ends:
-            time.sleep(min(GLANCE, seconds))
 
     def _pass_on(self, number: int, frame: FrameType | None) -> None:
         self.asked.add(number)

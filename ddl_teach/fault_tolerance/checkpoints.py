@@ -86,7 +86,16 @@ class Checkpoints:
         """Where to go on: the newest step of which every rank has a whole file, if there is one.
         All ranks call it alike, and get the same step."""
         known = self.own.is_dir()
-        self._refuse_others()
+        names = (re.fullmatch(OWN, folder.name) for folder in self.own.parent.glob("rank-*"))
+        counts = set() if self._alike else {int(name[1]) for name in names if name}
+        ranks = self._comm.size
+        # Before any of these ranks has made a folder.
+        others = self._agree(0 if ranks in counts else max(counts, default=0), "max")
+        if others:
+            raise ValueError(
+                f"{self.own.parent} holds checkpoints of {others} ranks, and these are {ranks}: "
+                f"start {others}, take another folder, or alike=True where all states are the same"
+            )
         if self._writes:
             self.own.mkdir(parents=True, exist_ok=True)
             for draft in drafts(self.own):
@@ -106,18 +115,6 @@ class Checkpoints:
                 self._begin_anew(known, newest_of_all)
             return None
         return self._from_first(step, mine) if self._alike else mine
-
-    def _refuse_others(self) -> None:
-        names = (re.fullmatch(OWN, folder.name) for folder in self.own.parent.glob("rank-*"))
-        counts = set() if self._alike else {int(name[1]) for name in names if name}
-        ranks = self._comm.size
-        # Before any of these ranks has made a folder.
-        others = self._agree(0 if ranks in counts else max(counts, default=0), "max")
-        if others:
-            raise ValueError(
-                f"{self.own.parent} holds checkpoints of {others} ranks, and these are {ranks}: "
-                f"start {others}, take another folder, or alike=True where all states are the same"
-            )
 
     def _newest_whole(self, at_most: int) -> Checkpoint | None:
         if not self._writes:

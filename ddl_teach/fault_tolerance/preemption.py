@@ -39,11 +39,11 @@ class Preemption:
     def __init__(self) -> None:
         self.asked = False  # this rank
         self._agreed = False
-        self._inside = False
+        self.inside = False  # of its `with` block
         self._earlier: dict[int, object] = {}
 
     def __enter__(self) -> Preemption:
-        self._inside = True
+        self.inside = True
         for number in SIGNALS:
             self._earlier[number] = signal.getsignal(number)  # before the first one can come
             signal.signal(number, self)
@@ -51,22 +51,17 @@ class Preemption:
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         """Handle a signal: note it, and call the handler that was there before."""
-        self.asked = self.asked or self._inside
+        self.asked = self.asked or self.inside
         earlier = self._earlier[number]
         if callable(earlier):
             earlier(number, frame)
 
     def __exit__(self, *_: object) -> None:
-        self._inside = False
+        self.inside = False
         for number in SIGNALS:
             # Simulated ranks leave in another order than they came.
-            while isinstance(last := signal.getsignal(number), Preemption) and last.has_left:
+            while isinstance(last := signal.getsignal(number), Preemption) and not last.inside:
                 signal.signal(number, last.successor(number))
-
-    @property
-    def has_left(self) -> bool:
-        """Whether the program is no longer inside of its `with` block."""
-        return not self._inside
 
     def successor(self, number: int) -> Any:
         """What handles a signal after this: what did before, unless it would kill a rank that ends

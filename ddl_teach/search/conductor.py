@@ -110,7 +110,15 @@ class Conductor:
         """Take in the result of a job."""
         if outcome.state is None or outcome.loss is None:
             self._happens("crashed", job, error=outcome.error)
-            self._check_hope()
+            progress = self.progress
+            if progress.crashes >= HOPELESS * (1 + progress.jobs):
+                last = [record for record in self.records if record.decision == "crashed"][-1]
+                raise SearchFailed(
+                    f"{progress.crashes} jobs have crashed and {progress.jobs} were done, so this "
+                    f"search ends. The last was trial {last.trial} with {last.settings}:\n    "
+                    f"{last.error}\nCall the training by itself with these settings; if only a "
+                    "part of the space crashes, as high rates do, make the space smaller"
+                )
             return
         if self._journal is not None:
             self._journal.keep(job.trial, job.rung, outcome.state)
@@ -195,17 +203,6 @@ class Conductor:
                     self._note(key, decision=what, decided=seconds)
         if self._watch is not None:
             self._watch(self.records)
-
-    def _check_hope(self) -> None:
-        progress = self.progress
-        if progress.crashes >= HOPELESS * (1 + progress.jobs):
-            last = [record for record in self.records if record.decision == "crashed"][-1]
-            raise SearchFailed(
-                f"{progress.crashes} jobs have crashed and {progress.jobs} were done, so this "
-                f"search ends. The last was trial {last.trial} with {last.settings}:\n    "
-                f"{last.error}\nCall the training by itself with these settings; if only a part "
-                "of the space crashes, as high rates do, make the space smaller"
-            )
 
     def _resume(self, journal: Journal, events: list[Event]) -> None:
         for event in events:

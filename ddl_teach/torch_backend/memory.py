@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable
-from functools import partial
 from typing import Any
 
 import torch
@@ -78,14 +77,12 @@ class TensorMemory(DispatchMode):  # type: ignore[misc]
 
     def hold(self, storage: Any, what: str, instead_of: str = "") -> None:
         """Until torch lets it go. What is held already stays so, if not `instead_of`."""
-        if id(storage) not in self._storages:
-            end = weakref.ref(storage, partial(self._ended, id(storage)))
-            self._storages[id(storage)] = end, self._comm.hold(storage.nbytes(), what), what
-        elif self._storages[id(storage)][2] == instead_of:
+        key = id(storage)
+        if key not in self._storages:
+            end = weakref.ref(storage, lambda _: self._storages.pop(key)[1].release())
+            self._storages[key] = end, self._comm.hold(storage.nbytes(), what), what
+        elif self._storages[key][2] == instead_of:
             self._hold_again(storage, what)
-
-    def _ended(self, key: int, _: object) -> None:
-        self._storages.pop(key)[1].release()
 
     def _hold_again(self, storage: Any, what: str = "gathered layers") -> None:
         """As something else, or because it has been given memory, or has given it back."""

@@ -23,7 +23,18 @@ from ddl_teach.torch_backend import internals
 
 def run_script(comm: Comm, path: str, words: Sequence[str] = ()) -> None:
     """What `torchrun path words` would do on this rank."""
-    own = _variables(comm)
+    # What torchrun says to a rank; all ranks are of one node, as on the machine they share.
+    rank, size = str(comm.rank), str(comm.size)
+    own = {
+        "RANK": rank,
+        "WORLD_SIZE": size,
+        "LOCAL_RANK": rank,
+        "LOCAL_WORLD_SIZE": size,
+        "GROUP_RANK": "0",
+        "MASTER_ADDR": "localhost",
+        "MASTER_PORT": "29500",
+        "TORCHELASTIC_RUN_ID": "ddl_teach",
+    }
     if comm.virtual_time:
         comm.attributes[_Environment] = {**os.environ, **own}
     else:
@@ -39,21 +50,6 @@ def run_script(comm: Comm, path: str, words: Sequence[str] = ()) -> None:
     except SystemExit as end:
         if end.code not in (None, 0):
             raise
-
-
-def _variables(comm: Comm) -> dict[str, str]:
-    """What torchrun says to a rank; all ranks are of one node, as on the machine they share."""
-    rank, size = str(comm.rank), str(comm.size)
-    return {
-        "RANK": rank,
-        "WORLD_SIZE": size,
-        "LOCAL_RANK": rank,
-        "LOCAL_WORLD_SIZE": size,
-        "GROUP_RANK": "0",
-        "MASTER_ADDR": "localhost",
-        "MASTER_PORT": "29500",
-        "TORCHELASTIC_RUN_ID": "ddl_teach",
-    }
 
 
 class _Environment(ChainMap[str, str]):

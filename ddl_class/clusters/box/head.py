@@ -34,7 +34,13 @@ def main(plan_file: str, node: str = "") -> None:
         return
     subprocess.run(["sh", FURNISH, "head", *plan["kept"]], check=True)
     if plan["switch"] == "user":
-        start_switch(plan)
+        program = str(Path(__file__).with_name("switch.py"))
+        words = [sys.executable, "-I", "-S", program, plan["control"]]
+        switch = subprocess.Popen(words, stdout=subprocess.PIPE)
+        if switch.stdout.readline() != b"ready\n":
+            sys.exit("the switch could not be started")
+        ask_switch(plan["control"], {"port": "head", "pid": os.getpid()})
+        ip([f"addr add {plan['address']}/24 dev eth0", "link set eth0 up"])
     else:
         # Without a number of its own it takes a port's, and changes it when that one goes.
         ip(
@@ -81,17 +87,6 @@ def start_nodes(plan: dict[str, Any], names: list[str]) -> None:
         card = f"link set eth0 address 02:00:00:00:00:{last:02x} {packets}"
         addressed = f"addr add {plan['nodes'][name]}/24 dev eth0"
         ip([card, addressed, "link set eth0 up"], process.pid)
-
-
-def start_switch(plan: dict[str, Any]) -> None:
-    """Start the switch in user space, and plug the head in."""
-    program = str(Path(__file__).with_name("switch.py"))
-    words = [sys.executable, "-I", "-S", program, plan["control"]]
-    switch = subprocess.Popen(words, stdout=subprocess.PIPE)
-    if switch.stdout.readline() != b"ready\n":
-        sys.exit("the switch could not be started")
-    ask_switch(plan["control"], {"port": "head", "pid": os.getpid()})
-    ip([f"addr add {plan['address']}/24 dev eth0", "link set eth0 up"])
 
 
 def ask_switch(control: str, request: dict[str, Any]) -> None:

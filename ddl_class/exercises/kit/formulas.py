@@ -113,7 +113,12 @@ class FormulaJudge:
         same, read = _value(self.same, names), _value(self.read, names)
         for rank, arguments in enumerate(outcome.arguments):
             names |= {"rank": rank, "arguments": arguments, "result": outcome.results[rank]}
-            _same_shapes(call, rank, given[rank], arguments)
+            for before, after in zip(given[rank], arguments, strict=True):
+                if isinstance(before, np.ndarray) and np.shape(after) != before.shape:
+                    raise Wrong(
+                        f"{call}: on rank {rank} an array of shape {before.shape} has the shape "
+                        f"{np.shape(after)} afterwards. Change its numbers, and leave its shape."
+                    )
             values = shown | _add(names, self.on_rank)
             known: Mapping[str, Any] = {"call": call, "rank": rank} | values
             if self.right:
@@ -133,15 +138,6 @@ class FormulaJudge:
             names |= {"rank": rank, "ledger": ledger}
             self.says.refuse_if({"call": call, **names}, **_each(self.at_the_end, names))
         return outcome
-
-
-def _same_shapes(call: str, rank: int, given: Sequence[Any], arguments: Sequence[Any]) -> None:
-    for before, after in zip(given, arguments, strict=True):
-        if isinstance(before, np.ndarray) and np.shape(after) != before.shape:
-            raise Wrong(
-                f"{call}: on rank {rank} an array of shape {before.shape} has the shape "
-                f"{np.shape(after)} afterwards. Change its numbers, and leave its shape."
-            )
 
 
 def _value(formula: str, names: dict[str, Any]) -> Any:

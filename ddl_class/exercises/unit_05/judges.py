@@ -36,25 +36,20 @@ def judge_ping_pong(attempt: Attempt) -> None:
             )
         number_given = number(outcome.results[0], BALL("wanted"))
         if outcome.time >= ranks.HOUR:
-            _judge_stopwatch(number_given, nbytes, turns, network)
+            # Simulated ranks' time is exact: a usual mistake shows by its factor.
+            right, near = network.latency + nbytes / network.bandwidth, within(1e-6)
+            held(BALL, "", 0, number_given, right, same=near, nbytes=nbytes).compare(
+                whole_turn=2 * right,
+                not_by_turns=turns * right,
+                all_messages=2 * turns * right,
+                at_once=right / 2,
+                too_often=right / turns,
+                per_second=1 / right,
+                send_alone=nbytes / network.bandwidth,
+            )
         else:
             possible = 0 < number_given < outcome.time
             BALL.refuse_if({"said": number_given, "time": outcome.time}, impossible=not possible)
-
-
-def _judge_stopwatch(number_given: float, nbytes: int, turns: int, network: Uniform) -> None:
-    """Compare with simulated ranks' exact time, and name the usual mistakes by their factor."""
-    right = network.latency + nbytes / network.bandwidth
-    near = within(1e-6)
-    held(BALL, "", 0, number_given, right, same=near, nbytes=nbytes).compare(
-        whole_turn=2 * right,
-        not_by_turns=turns * right,
-        all_messages=2 * turns * right,
-        at_once=right / 2,
-        too_often=right / turns,
-        per_second=1 / right,
-        send_alone=nbytes / network.bandwidth,
-    )
 
 
 def judge_fit(attempt: Attempt) -> None:

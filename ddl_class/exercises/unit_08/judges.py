@@ -117,7 +117,17 @@ def judge_overlap(attempt: Attempt) -> None:
         usual = OVERLAP.each(sum=_of_all(np.sum, own), one_bucket=[*own[0][:3], *right[3:]])
         _judge_arrays(call, outcome, right, usual, own, OVERLAP("unpack"))
         if count > 1:
-            _judge_messages(call, outcome, own[0])
+            nbytes = sum(array.nbytes for array in own[0]) * (count - 1)
+            wanted = len(GROUPS) * (count - 1), nbytes
+            for rank, ledger in enumerate(outcome.ledger):
+                sent = ledger.messages_sent, ledger.bytes_sent
+                values = {"call": call, "rank": rank, "sent": sent, "buckets": len(GROUPS)}
+                OVERLAP.refuse_if(
+                    values | {"messages": wanted[0], "nbytes": nbytes},
+                    alone=sent == (len(own[0]) * (count - 1), nbytes),
+                    one_piece=sent == (count - 1, nbytes),
+                    other_messages=sent != wanted,
+                )
             if ranks.virtual(outcome, again):
                 _judge_time(OVERLAP, OVERLAPPED, call, outcome)
 
@@ -139,20 +149,6 @@ def judge_close(attempt: Attempt) -> None:
         _judge_arrays(call, outcome, right, usual, [before] * count, CLOSE_GAP("update"))
         if count > 1 and ranks.virtual(outcome, again):
             _judge_time(CLOSE_GAP, CLOSED, call, outcome)
-
-
-def _judge_messages(call: str, outcome: ProgramOutcome, arrays: list[np.ndarray]) -> None:
-    others = len(outcome.ledger) - 1
-    wanted, nbytes = len(GROUPS) * others, sum(array.nbytes for array in arrays) * others
-    for rank, ledger in enumerate(outcome.ledger):
-        sent = ledger.messages_sent, ledger.bytes_sent
-        values = {"call": call, "rank": rank, "sent": sent, "buckets": len(GROUPS)}
-        OVERLAP.refuse_if(
-            values | {"messages": wanted, "nbytes": nbytes},
-            alone=sent == (len(arrays) * others, nbytes),
-            one_piece=sent == (others, nbytes),
-            other_messages=sent != (wanted, nbytes),
-        )
 
 
 def _network(count: int) -> Uniform:

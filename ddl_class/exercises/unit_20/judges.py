@@ -42,11 +42,19 @@ def judge_bound(attempt: Attempt) -> None:
 
 def judge_levels(attempt: Attempt) -> None:
     """Latency and time a byte of both levels, though some pings were late."""
+    generator = attempt.generator
     for _ in range(4):
-        inside = Link(*attempt.generator.uniform((2e-6, 1e-10), (5e-5, 2e-9)))
-        between = Link(*attempt.generator.uniform((8e-5, 5e-9), (9e-4, 9e-8)))
+        inside = Link(*generator.uniform((2e-6, 1e-10), (5e-5, 2e-9)))
+        between = Link(*generator.uniform((8e-5, 5e-9), (9e-4, 9e-8)))
         node_of, names = [0, 0, 1, 1], ("inside", "between")
-        pings = _pings(attempt.generator, node_of, inside, between)
+        pings = []
+        for a, b in ((0, 1), (0, 2), (1, 3), (2, 3)):
+            link = inside if node_of[a] == node_of[b] else between
+            for nbytes in (SHORT, LONG):
+                late = generator.permutation([1.0] * 7 + [*generator.uniform(3, 9, 2)])
+                time = link.latency + (nbytes - SHORT) * link.per_byte
+                pings += [(a, b, nbytes, float(time * factor)) for factor in late]
+        pings = [pings[place] for place in generator.permutation(len(pings))]
         pairs = several(attempt.call(node_of, pings), 2, LEVELS("wanted"))
         result = np.array([
             numbers(pair, (f"the latency {level}", f"the time a byte {level}"), LEVELS("wanted"))
@@ -71,19 +79,6 @@ def judge_levels(attempt: Attempt) -> None:
 
 def _close(result: Any, right: Any) -> bool:
     return np.allclose(result, right, rtol=CLOSE, atol=0)
-
-
-def _pings(
-    generator: np.random.Generator, node_of: list[int], inside: Link, between: Link
-) -> list[tuple[int, int, int, float]]:
-    pings = []
-    for a, b in ((0, 1), (0, 2), (1, 3), (2, 3)):
-        link = inside if node_of[a] == node_of[b] else between
-        for nbytes in (SHORT, LONG):
-            late = generator.permutation([1.0] * 7 + [*generator.uniform(3, 9, 2)])
-            time = link.latency + (nbytes - SHORT) * link.per_byte
-            pings += [(a, b, nbytes, float(time * factor)) for factor in late]
-    return [pings[place] for place in generator.permutation(len(pings))]
 
 
 def judge_step(attempt: Attempt) -> None:

@@ -46,20 +46,17 @@ class Offloaded:
                 # The copy engine keeps the order: what was in `there` is stored by then.
                 later = self._pairs(start + self._bucket, there)
                 coming = [copy(place, host) for host, place in later]
-                self._compute(gradient, start, here)
+                part = slice(start, start + self._bucket)
+                weights = self._weights[part]
+                states = [vector[: weights.numel()] for vector in here]
+                master = states.pop(0) if len(states) > self._update.states else weights
+                self._update(master, gradient[part].to(master.dtype), states, self._steps)
+                if master is not weights:
+                    weights.copy_(master)
                 going += [copy(host, place) for host, place in self._pairs(start, here)]
                 places = [*there, *here]
             for wait in going:
                 wait()
-
-    def _compute(self, gradient: Tensor, start: int, place: Sequence[Tensor]) -> None:
-        part = slice(start, start + self._bucket)
-        weights = self._weights[part]
-        states = [vector[: weights.numel()] for vector in place]
-        master = states.pop(0) if len(states) > self._update.states else weights
-        self._update(master, gradient[part].to(master.dtype), states, self._steps)
-        if master is not weights:
-            weights.copy_(master)
 
     def _pairs(self, start: int, place: Sequence[Tensor]) -> list[tuple[Tensor, Tensor]]:
         """A bucket of each vector on the host, and its place on the device."""

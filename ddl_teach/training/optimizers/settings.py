@@ -38,7 +38,10 @@ class Checked:
         for name, value in vars(self).items():
             what = f"{type(self).__name__}: {name}"
             if name == "layers":
-                check_layers(value)
+                rises = all(begin < end for begin, end in pairwise(value))
+                if len(value) < 2 or value[0] != 0 or not rises:
+                    rising = "from 0 on and rising, and the size of the whole vector last"
+                    raise ValueError(f"layers={tuple(value)}: give where they begin, {rising}")
             elif name == "betas":
                 if not isinstance(value, tuple | list) or len(value) != 2:
                     raise TypeError(f"{what} are two numbers, as (0.9, 0.999), not {value!r}")
@@ -48,13 +51,6 @@ class Checked:
                 example = ", or a function of the step" if name == "rate" else ""
                 below = 1 if name in SHARES else math.inf
                 amount(value, what, below=below, example=example)
-
-
-def check_layers(layers: Sequence[int]) -> None:
-    """Refuse what cannot be the boundaries of layers."""
-    if len(layers) < 2 or layers[0] != 0 or any(end <= begin for begin, end in pairwise(layers)):
-        rising = "from 0 on and rising, and the size of the whole vector last"
-        raise ValueError(f"layers={tuple(layers)}: give where they begin, {rising}")
 
 
 def pieces(layers: Sequence[int], *vectors: Array) -> Iterator[tuple[Array, ...]]:
