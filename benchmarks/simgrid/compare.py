@@ -10,6 +10,7 @@ With `--only` it prints the second table for networks of SHARED, and keeps nothi
 
 import argparse
 import statistics
+import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -128,7 +129,8 @@ def cause(ours: float, its_way: float, our_way: float) -> str:
 def speed_lines(simgrid: SimGrid, rows: tuple[Speed, ...], repetitions: int) -> Iterator[str]:
     """Messages per second of processor time, both in turn, medians and extremes.
 
-    Both use one thread, and processor time is fair where other programs run on the same cores.
+    Both use one thread and a process of their own for each run: after many ranks, memory lies
+    scattered. Processor time is fair where other programs run on the same cores.
     """
     yield (
         f"{'network':10}{'pattern':20}{'ranks':>7}{'messages':>10}{'ours, 1/s':>12}{'range':>20}"
@@ -136,24 +138,31 @@ def speed_lines(simgrid: SimGrid, rows: tuple[Speed, ...], repetitions: int) -> 
     )
     for row in rows:
         network = SHARED.get(row.network, FREE)
+        command = [sys.executable, "-m", __spec__.name, "--alone", str(SPEEDS.index(row))]
         ours, theirs = [], []
         for _ in range(repetitions):
-            begun = time.process_time()
-            run = simulate(
-                PATTERNS[row.pattern], row.ranks, network=network, trace=False, nbytes=row.nbytes
-            )
-            took = time.process_time() - begun
-            sent = sum(ledger.messages_sent for ledger in run.ledger)
-            del run  # its millions of ledger entries are not to be alive while SimGrid runs
+            shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+            sent, took = map(float, shown.split())
             ours.append(sent / took)
             other = simgrid.run(network, row.pattern, row.ranks, row.nbytes)
             theirs.append(other.messages / other.seconds)
         middle = statistics.median(ours), statistics.median(theirs)
         yield (
-            f"{row.network:10}{row.pattern:20}{row.ranks:>7}{sent:>10}{middle[0]:>12,.0f}"
+            f"{row.network:10}{row.pattern:20}{row.ranks:>7}{sent:>10.0f}{middle[0]:>12,.0f}"
             f"{extremes(ours):>20}{middle[1]:>14,.0f}{extremes(theirs):>18}"
             f"{middle[0] / middle[1]:>8.1f}"
         )
+
+
+def alone(row: Speed) -> None:
+    """What a process of ours prints: messages, and processor seconds."""
+    begun = time.process_time()
+    run = simulate(
+        PATTERNS[row.pattern], row.ranks, network=SHARED.get(row.network, FREE), trace=False,
+        nbytes=row.nbytes,
+    )  # fmt: skip
+    took = time.process_time() - begun
+    print(sum(ledger.messages_sent for ledger in run.ledger), took)
 
 
 def extremes(values: list[float]) -> str:
@@ -166,7 +175,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="fewer ranks, once; nothing is kept")
     parser.add_argument("--only", nargs="+", choices=SHARED, help="these networks alone")
+    parser.add_argument("--alone", type=int, help="used by the comparison itself")
     given = parser.parse_args()
+    if given.alone is not None:
+        alone(SPEEDS[given.alone])
+        return 0
     quick = given.quick
     lines: list[str] = []
 
@@ -190,7 +203,7 @@ def main() -> int:
             tell("\n" + RENDEZVOUS)
             tell("\nMessages per second of processor time, one thread, without a timeline\n")
             rows = tuple(row for row in SPEEDS if row.ranks <= 64) if quick else SPEEDS
-            for line in speed_lines(simgrid, rows, 1 if quick else 3):
+            for line in speed_lines(simgrid, rows, 1 if quick else 5):
                 tell(line)
     except NotInstalled as error:
         print(error, file=sys.stderr)
