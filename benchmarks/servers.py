@@ -21,6 +21,11 @@ the same by MPI's own calls, whose one copy is made by the kernel, page by page;
 step, which reads update and weights and writes weights. Message and step follow each other on the
 server, so their sum is the floor of a push by messages.
 
+Where two cores share no cache, what the worker writes must first be fetched from the server's. So
+a block of 1 MiB is also written alone: one that no other core has seen, and one that the server
+has read. On a virtual machine that changes from minute to minute, with the cores that its host
+lends it. So it is measured beside each size.
+
 At the end stand figures of ps-lite's own benchmark, as its developers and users published them.
 Theirs are other machines, with a network between worker and server. `benchmarks.runtimes` has a
 server over gRPC on this machine, with the same work as one over MPI.
@@ -44,7 +49,7 @@ from ddl_teach.training.compression.dense import Dense
 from ddl_teach.training.consistency.handles import Service
 from ddl_teach.training.distribution.server import Server
 from ddl_teach.training.distribution.server_state import ServerState
-from ddl_teach.training.distribution.through_memory import SharedMemoryServer
+from ddl_teach.training.distribution.through_memory import BLOCK, SharedMemoryServer
 from ddl_teach.training.optimizers.sgd import SGD
 
 RESULTS = Path(__file__).parent / "results" / "servers.txt"
@@ -149,6 +154,24 @@ def parts_of_a_push(comm: Comm, size: int, repetitions: int) -> dict[str, np.nda
     return {name: times / IN_A_ROW for name, times in seconds.items()}
 
 
+def written(comm: Comm, repetitions: int) -> dict[str, np.ndarray]:
+    """Seconds in which rank 0 writes a block of its own, and one that rank 1 has read."""
+    room = comm.shared_memory(BLOCK).arrays(np.dtype(np.float32), BLOCK // 4)[0]
+    own, update = np.zeros_like(room), np.ones_like(room)
+
+    def look() -> None:
+        comm.barrier()
+        if comm.rank == 1:
+            room.sum()
+        comm.barrier()
+
+    ways = {
+        name: (lambda block=block: None if comm.rank else np.copyto(block, update))
+        for name, block in (("own", own), ("read", room))
+    }
+    return side_by_side(ways, repetitions=repetitions, before=look)
+
+
 def floor(found: dict[str, np.ndarray], sent: dict[str, np.ndarray], parts: dict) -> str:
     """Lines that say how much of a push its parts explain: through memory and by messages."""
     medians = {name: float(np.median(times)) for name, times in parts.items()}
@@ -207,7 +230,11 @@ def main() -> None:
                 for shared in (True, False)
             )
             alone = ranks.run(parts_of_a_push, **given).results[0]
-            parts.append(f"{table(size, found)}\n{floor(found, sent, alone)}")
+            blocks = ranks.run(written, repetitions=99, trace=False).results[0]
+            own, read = (1e6 * np.median(blocks[name]) for name in ("own", "read"))
+            lines = [table(size, found), floor(found, sent, alone)]
+            parts.append("\n".join([*lines, f"a block is written in {own:.0f} us, and in "
+                                    f"{read:.0f} us where the server has read it"]))  # fmt: skip
             print(parts[-1], flush=True)
     parts.append(published())
     print(parts[-1])
