@@ -296,7 +296,7 @@ assert min(took.values()) > 0
 # shape, keeps in registers what it needs again, and stores no matrix of patches. Tricks that save
 # operations must first make up for the bytes that they move. `benchmarks/convolutions.py` in the
 # repository makes this table for all layers of AlexNet, VGG-16 and ResNet-50, and says where the
-# time goes. In its recorded results the library's fastest method takes 0.42 to 1.41 times as long
+# time goes. In its recorded results the library's fastest method takes 0.42 to 1.28 times as long
 # as torch, layer by layer.
 #
 # On a GPU torch calls cuDNN. The next cell shows the layers of AlexNet as they were recorded on
