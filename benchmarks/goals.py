@@ -104,9 +104,9 @@ GOALS = (
             spread(SPEED, "the program alone").median,
             *(spread(SPEED, "bare greenlets", place).median for place in (0, 1)),
         ],
-        "to free a simulation before Python looks for memory that nothing uses any more. Files "
-        "compiled by mypyc: as they stand they are slower, and with types for its sake a ring is "
-        "not twice as fast, and many ranks are not faster. In PyPy many ranks are not, either.",
+        "to free a simulation before Python looks for memory that nothing uses any more. And the "
+        "files compiled by mypyc: as they stand they are slower. With types added for it a ring "
+        "is not twice as fast, and many ranks are not faster. In PyPy they are not, either.",
     ),
     Goal(
         "Watching",
@@ -190,15 +190,15 @@ GOALS = (
         cases.servers,
         "a push by messages is a message, and then a step. {}. In shared memory a worker checks "
         "and writes an update while the server adds the one before: on each more bytes than a "
-        "copy. What is added into a window needs neither. {}. (This depends on which cores the "
-        "host of a virtual machine lends it: in the next run it may be far more, or no more.)",
+        "copy. What is added into a window needs neither. {}. (A virtual machine runs on other "
+        "cores in the next minute: then it may be far more, or no more.)",
         lambda: [
             cases.sentence("servers.txt", begins, after="1,000,000 parameters")
             for begins in ("message and step", "a block is written")
         ],
-        lost="two short blocks, which stay in the server's own cache and are slow to write there, "
-        "to look for NaN in parts that stay in the worker's, and a C library that is told to "
-        "write past the cache.",
+        lost="two short blocks, which stay in the server's own cache and are slow to write there. "
+        "To look for NaN in parts that stay in the worker's. A C library that is told to write "
+        "past the cache.",
     ),
     Goal(
         "Engines and a first picture", "Seconds by the clock, from the kernel's start.",
