@@ -89,10 +89,13 @@ class Ranks:
         with self._busy:
             if not self._process_pool.alive:
                 self._process_pool.kill()  # of those that have died since the last program
-                self._process_pool.start()
+                self._start()
             pool = self._process_pool
             lines = [pool.lines[rank] for rank in ranks]
             return self._carry_out(watch(lines, pool.mpiexec, timeout, pool.place), order)
+
+    def _start(self) -> None:  # engines show how far they are
+        self._process_pool.start()
 
     def _carry_out(self, watch: Watchdog, order: tuple[Any, ...]) -> Any:
         ready = False
