@@ -105,7 +105,7 @@ def grade(
 
     reached: list[Verdict] = []
     with ExitStack() as stack:
-        count = min(jobs, len(handed_in))
+        count = min(jobs, sum(grading.kept(work) is None for work in handed_in))
         graders = [OtherProcess(grading) for _ in range(count)] if count > 1 else [grading]
         for grader in graders:
             stack.enter_context(grader)
@@ -179,23 +179,32 @@ class Grading(AbstractContextManager["Grading"]):
     def hang_up(self) -> None:
         self._server.hang_up()
 
-    def verdict(
-        self, work: Submission, doubted: Verdict | None = None, longer: float = 1.0
-    ) -> Verdict:
-        """The kept verdict if nothing that it depends on has changed; otherwise a new one. Of a
-        `doubted` verdict only the doubtful scores are tried again, with so much more time."""
+    def kept(self, work: Submission) -> Verdict | None:
+        """The verdict of an earlier grading, if nothing that it depends on has changed."""
+        earlier = verdicts.kept(self.out, self.assignment.name, work.student)
+        return earlier if earlier and earlier.digest == self._read(work)[-1] else None
+
+    def _read(self, work: Submission) -> tuple[bytes, str, str]:
+        """A submission, what is wrong with its file, and a digest of all that scores depend on."""
         try:
             raw, problem = work.read(), ""
         except Unreadable as error:
             raw, problem = b"", str(error)
         circumstances = repr((self.tools, self.limits, problem)).encode()
         digest = hashlib.sha256(b"\0".join([circumstances, self.source, raw])).hexdigest()
-        earlier = doubted or verdicts.kept(self.out, self.assignment.name, work.student)
-        if earlier and earlier.digest != digest:  # or it was handed in anew meanwhile
-            earlier = None
-        if earlier and not doubted:
+        return raw, problem, digest
+
+    def verdict(
+        self, work: Submission, doubted: Verdict | None = None, longer: float = 1.0
+    ) -> Verdict:
+        """The kept verdict if nothing that it depends on has changed; otherwise a new one. Of a
+        `doubted` verdict only the doubtful scores are tried again, with so much more time."""
+        raw, problem, digest = self._read(work)
+        if doubted and doubted.digest != digest:  # it was handed in anew meanwhile
+            doubted = None
+        if not doubted and (earlier := self.kept(work)):
             return earlier
-        again = (earlier.scores,) if earlier else ()
+        again = (doubted.scores,) if doubted else ()
         answers = submission.Answers({})
         try:
             if problem:

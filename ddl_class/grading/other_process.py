@@ -11,16 +11,19 @@ import pickle
 import signal
 import subprocess
 import sys
+import traceback
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, suppress
 from typing import Any, BinaryIO
 
 from ddl_class.commands.mistake import Mistake
 from ddl_class.grading.inside import kernel
+from ddl_class.grading.inside.project import ROOT
 from ddl_class.grading.sandbox import ENDED
 
-# Without the current folder: submissions may lie in it.
-COMMAND = [sys.executable, "-P", "-m", "ddl_class.grading.other_process"]
+# This copy of the project, and nothing of the current folder: submissions may lie in it.
+BEGIN = "import sys; sys.path.insert(0, {!r}); import {name}; {name}.main()"
+COMMAND = [sys.executable, "-P", "-c", BEGIN.format(str(ROOT), name=__name__)]
 
 
 class OtherProcess(AbstractContextManager["OtherProcess"]):
@@ -32,7 +35,7 @@ class OtherProcess(AbstractContextManager["OtherProcess"]):
             COMMAND, stdin=pipe, stdout=pipe, start_new_session=True
         )
         self._tell(grading)
-        self._begun = False
+        self._begun: Any = False
 
     def __exit__(self, *_: object) -> None:
         self._process.communicate()
@@ -42,10 +45,13 @@ class OtherProcess(AbstractContextManager["OtherProcess"]):
         self._process.kill()
 
     def verdict(self, *work: Any) -> Any:
-        if not self._begun:
-            self._begun = self._hear()
-        self._tell(work)
-        return self._hear()
+        self._begun = answer = self._begun or self._hear()
+        if answer is True:
+            self._tell(work)
+            answer = self._hear()
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
     def _tell(self, value: Any) -> None:
         with suppress(BrokenPipeError):  # it has ended, which will be heard
@@ -54,12 +60,9 @@ class OtherProcess(AbstractContextManager["OtherProcess"]):
 
     def _hear(self) -> Any:
         try:
-            answer = pickle.load(self._process.stdout)
-        except EOFError:
+            return pickle.load(self._process.stdout)
+        except (EOFError, pickle.UnpicklingError):  # or it ended within an answer
             raise Mistake(ENDED) from None
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
 
 
 def main() -> None:
@@ -83,11 +86,9 @@ def _begin(stack: ExitStack, grading: Any) -> bool:
 def _answer(answers: BinaryIO, function: Callable[..., Any], *words: Any) -> None:
     try:
         answer = pickle.dumps(function(*words))
-    except Exception as error:
+    except Mistake as error:
         answer = pickle.dumps(error)
+    except Exception as error:  # of any kind: some cannot travel
+        answer = pickle.dumps(RuntimeError("".join(traceback.format_exception(error))))
     answers.write(answer)
     answers.flush()
-
-
-if __name__ == "__main__":
-    main()

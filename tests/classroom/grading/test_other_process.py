@@ -110,9 +110,12 @@ def test_a_process_that_has_ended_is_told_of(grading, submission):
 def test_what_fails_there_is_told_here(grading, submission):
     with (
         OtherProcess(replace(grading, hidden=None)) as other,
-        pytest.raises(TypeError, match="NoneType"),
+        pytest.raises(RuntimeError, match="TypeError: 'NoneType'") as first,
     ):
         other.verdict(submission)
+    with other, pytest.raises(RuntimeError) as second:
+        other.verdict(submission)
+    assert first.value is second.value
 
 
 def test_modules_are_not_taken_from_the_folder_in_which_one_grades(
