@@ -23,7 +23,7 @@ from ddl_runtime.simulator.engine import Simulation
 from ddl_runtime.simulator.fibers import MOST_THREADS
 from ddl_runtime.simulator.rank_state import Host
 from ddl_runtime.simulator.symmetric import OneForAll, SymmetricComm, check_symmetric
-from ddl_runtime.simulator.time_limit import SimulationIsLate, limited
+from ddl_runtime.simulator.time_limit import PYPY, SimulationIsLate, limited
 from ddl_runtime.topologies.point_to_point import Machine, Uniform
 
 MOST_RANKS = 1 << 20  # they take 3 kB each, so more than 3 GB in all
@@ -73,6 +73,10 @@ def simulate(
             f"threads=True gives each rank a thread of the system, at most {MOST_THREADS:,}, and "
             f"these are {ranks:,} ranks: use fewer, or leave threads=True away. Programs that "
             "compute with Phantom arrays and comm.work do not need it"
+        )
+    if threads and PYPY:
+        raise ValueError(
+            "threads=True needs CPython: PyPy could not stop a rank that never ends. Leave it away"
         )
     machine.check_ranks(ranks)
     if network.shared:

@@ -2,14 +2,14 @@
 
 A thread looks once in a while which simulations are late, and raises `SimulationIsLate` in them,
 at the line where they are: also in a loop that waits for nothing. In a browser no thread can
-start: there Python itself looks, at each turn of a loop. In PyPy a late one is interrupted, as it
-would be by Ctrl-C.
+start: there Python itself looks, at each turn of a loop. PyPy cannot raise in another thread:
+there a signal stops a simulation that runs in the main thread, and no other is stopped.
 """
 
-import _thread
 import ctypes
 import inspect
 import os
+import signal
 import sys
 import threading
 import time
@@ -23,16 +23,12 @@ from typing import Any
 LOOK_EVERY, AGAIN_AFTER = 0.5, 1.0  # seconds
 NAME = "time limits of simulations"
 
-if hasattr(ctypes, "pythonapi"):
-    # Raises in another thread, at the line where it is.
-    raise_in: Callable[..., Any] = ctypes.PYFUNCTYPE(
-        ctypes.c_int, ctypes.c_ulong, ctypes.py_object
-    )(("PyThreadState_SetAsyncExc", ctypes.pythonapi))
-else:
+PYPY = sys.implementation.name == "pypy"
 
-    def raise_in(thread: int, error: object) -> None:
-        """All that PyPy can do: interrupt the main thread, as Ctrl-C does."""
-        _thread.interrupt_main()
+# Raises in another thread, at the line where it is.
+raise_in: Any = PYPY or ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_ulong, ctypes.py_object)(
+    ("PyThreadState_SetAsyncExc", ctypes.pythonapi)
+)
 
 
 class SimulationIsLate(BaseException):
@@ -93,8 +89,8 @@ if hasattr(os, "register_at_fork"):  # a copy of this process has no such thread
 @contextmanager
 def limited(seconds: float, thread: Callable[[], int]) -> Iterator[None]:
     """`with` this, SimulationIsLate is raised after `seconds` seconds, in the thread that runs."""
-    if sys.platform == "emscripten":
-        with watched_loops(seconds, SimulationIsLate):
+    if PYPY or sys.platform == "emscripten":
+        with _signalled(seconds) if PYPY else watched_loops(seconds, SimulationIsLate):
             yield
         return
     limit = TimeLimit(seconds, thread)
@@ -105,6 +101,25 @@ def limited(seconds: float, thread: Callable[[], int]) -> Iterator[None]:
         while limit in _CLOCK:
             with suppress(SimulationIsLate):  # it was late, but is done
                 _CLOCK.remove(limit)
+
+
+@contextmanager
+def _signalled(seconds: float) -> Iterator[None]:
+    """The same by a signal, in the main thread alone."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def late(*_: object) -> None:
+        raise SimulationIsLate
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN_AFTER)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 @dataclass(eq=False)

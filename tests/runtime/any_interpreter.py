@@ -49,6 +49,12 @@ def changes_what_it_sends(comm):
     request.wait()
 
 
+def never_ends(comm):
+    while comm.rank == 1:
+        pass
+    comm.recv(np.empty(3), 1)
+
+
 def phantoms(comm):
     ring.allreduce(comm, Phantom(1 << 20))
 
@@ -68,9 +74,9 @@ SIMULATIONS = {
     "strict": lambda: simulate(summed, 8, strict=True, allreduce=tree.allreduce, length=37),
     "memory": lambda: simulate(phantoms, 8, memory=1e9),
     "symmetric": lambda: simulate(phantoms, 1024, symmetric=True),
-    "threads": lambda: simulate(phantoms, 4, threads=True),
     "any source": lambda: simulate(any_source, 5),
     "background": lambda: simulate(in_the_background, 4),
+    "a late one": lambda: simulate(never_ends, 3, timeout=1),
     "a deadlock": lambda: simulate(in_a_ring, 3),
     "other sizes": lambda: simulate(of_other_sizes, 2),
     "a buffer that changes": lambda: simulate(changes_what_it_sends, 2, strict=True),
