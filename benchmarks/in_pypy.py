@@ -3,9 +3,10 @@
     python -m benchmarks.in_pypy [--pypy pypy3] [--repetitions 5]
 
 PyPy compiles what has run often while it runs on. So the first program of a process is slower than
-those that follow: both are shown, in messages a second of one processor. Of 65,536 ranks one
-program runs in a process. `--pypy` names PyPy for Python 3.11 or later, which must find NumPy;
-greenlets it has of its own.
+those that follow. Both are shown, in messages a second of one processor: the first, and the middle
+of the second half of all that run in some seconds. Of 65,536 ranks one program runs in a process.
+
+`--pypy` names PyPy for Python 3.11 or later, which must find NumPy; greenlets it has of its own.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from ddl_teach.comm import FatTree
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = Path(__file__).parent / "results" / "in_pypy.txt"
-LATER = 5  # programs after the first
+LONG = 8.0  # seconds in which a process runs one program after another
 RING, MANY, TREE = 1024, 65_536, FatTree(ports=8, hop_latency=1e-7)
 HOSTS = 64
 
@@ -46,28 +47,28 @@ def doubled(comm: Comm) -> None:
     recursive_doubling.allreduce(comm, Phantom(100_000_000))
 
 
-# How many messages it sends, how often it runs, and what runs.
-PROGRAMS: dict[str, tuple[int, int, Callable[[], Any]]] = {
+# How many messages it sends, for how many seconds it runs again and again, and what runs.
+PROGRAMS: dict[str, tuple[int, float, Callable[[], Any]]] = {
     "ring of 1,024 ranks": (
-        2 * RING * (RING - 1), 1 + LATER, lambda: simulate(summed, RING, trace=False),
+        2 * RING * (RING - 1), LONG, lambda: simulate(summed, RING, trace=False),
     ),
     "ring on a fat tree of 64": (
-        2 * HOSTS * (HOSTS - 1), 1 + LATER,
+        2 * HOSTS * (HOSTS - 1), LONG,
         lambda: simulate(on_links, HOSTS, network=TREE, trace=False, nbytes=1 << 20),
     ),
     "all to all at once on it": (
-        HOSTS * (HOSTS - 1), 1 + LATER,
+        HOSTS * (HOSTS - 1), LONG,
         lambda: simulate(alltoall_at_once, HOSTS, network=TREE, trace=False, nbytes=1 << 20),
     ),
-    "65,536 ranks": (16 * MANY, 1, lambda: simulate(doubled, MANY, trace=False)),
+    "65,536 ranks": (16 * MANY, 0.0, lambda: simulate(doubled, MANY, trace=False)),
 }  # fmt: skip
 
 
 def alone(name: str) -> None:
     """What a process prints: which interpreter this is, and messages a second of each program."""
-    messages, times, run = PROGRAMS[name]
-    rates = []
-    for _ in range(times):
+    messages, seconds, run = PROGRAMS[name]
+    rates, end = [], time.process_time() + seconds
+    while not rates or time.process_time() < end:
         begun = time.process_time()
         run()
         rates.append(messages / (time.process_time() - begun))
@@ -78,7 +79,7 @@ def alone(name: str) -> None:
 def in_a_process(interpreter: str, name: str) -> tuple[str, list[float]]:
     """The interpreter's own name, and what it reaches."""
     command = [interpreter, "-B", "-m", "benchmarks.in_pypy", "--alone", name]
-    shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    shown = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     kind, version, *rates = shown.stdout.split()
     return f"{kind} {version}", [float(rate) for rate in rates]
 
@@ -94,7 +95,7 @@ def rows(interpreters: list[str], name: str, repetitions: int) -> list[str]:
     for kind, runs in sorted(reached.items()):
         cells = [millions([rates[0] for rates in runs])]
         if len(runs[0]) > 1:
-            cells.append(millions([np.median(rates[1:]) for rates in runs]))
+            cells.append(millions([np.median(rates[len(rates) // 2 :]) for rates in runs]))
         lines.append(f"{f'{name}, {kind}':<44}" + "".join(f"{cell:>26}" for cell in cells))
         print(lines[-1], flush=True)
     return lines

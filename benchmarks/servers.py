@@ -155,9 +155,11 @@ def parts_of_a_push(comm: Comm, size: int, repetitions: int) -> dict[str, np.nda
 
 
 def written(comm: Comm, repetitions: int) -> dict[str, np.ndarray]:
-    """Seconds in which rank 0 writes a block of its own, and one that rank 1 has read."""
-    room = comm.shared_memory(BLOCK).arrays(np.dtype(np.float32), BLOCK // 4)[0]
-    own, update = np.zeros_like(room), np.ones_like(room)
+    """Seconds in which rank 0 writes a block of shared memory that it alone has touched, and one
+    that rank 1 has read."""
+    memory, count = comm.shared_memory(2 * BLOCK), BLOCK // 4
+    own, room = (memory.arrays(np.dtype(np.float32), count, place)[0] for place in (0, BLOCK))
+    update = np.ones(count, np.float32)
 
     def look() -> None:
         comm.barrier()

@@ -141,7 +141,7 @@ def speed_lines(simgrid: SimGrid, rows: tuple[Speed, ...], repetitions: int) -> 
         command = [sys.executable, "-m", __spec__.name, "--alone", str(SPEEDS.index(row))]
         ours, theirs = [], []
         for _ in range(repetitions):
-            shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+            shown = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
             sent, took = map(float, shown.split())
             ours.append(sent / took)
             other = simgrid.run(network, row.pattern, row.ranks, row.nbytes)

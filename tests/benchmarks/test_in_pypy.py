@@ -11,7 +11,7 @@ from ddl_teach import simulate
 @pytest.fixture
 def small(monkeypatch):
     monkeypatch.setattr(in_pypy, "RING", 16)
-    small = (2 * 16 * 15, 3, lambda: simulate(in_pypy.summed, 16, trace=False))
+    small = (2 * 16 * 15, 0.05, lambda: simulate(in_pypy.summed, 16, trace=False))
     monkeypatch.setitem(in_pypy.PROGRAMS, "small", small)
 
 
@@ -19,7 +19,7 @@ def test_a_process_tells_its_interpreter_and_each_rate(small, capsys):
     in_pypy.alone("small")
     kind, version, *rates = capsys.readouterr().out.split()
     assert (kind, version) == ("CPython", ".".join(map(str, sys.version_info[:3])))
-    assert len(rates) == 3
+    assert len(rates) > 1
     assert all(float(rate) > 1000 for rate in rates)
 
 
