@@ -171,6 +171,14 @@ def sentence(file: str, begins: str, after: str = "") -> str:
     return text[0].upper() + text[1:]
 
 
+def on_far_cores() -> list[float]:
+    """Of the second run of servers: microseconds for a block, and a push of 4 MB over a copy."""
+    return [
+        numbers(line("servers_on_far_cores.txt", begins, after="1,000,000 parameters"))[-1]
+        for begins in ("a block is written", "push")
+    ]
+
+
 def numbers(text: str) -> list[float]:
     """All numbers of a line."""
     return [float(each.replace(",", "")) for each in re.findall(NUMBER, text)]

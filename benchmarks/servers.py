@@ -24,7 +24,8 @@ server, so their sum is the floor of a push by messages.
 Where two cores share no cache, what the worker writes must first be fetched from the server's. So
 a block of 1 MiB is also written alone: one that no other core has seen, and one that the server
 has read. On a virtual machine that changes from minute to minute, with the cores that its host
-lends it. So it is measured beside each size.
+lends it. So it is measured beside each size. `results/servers_on_far_cores.txt` is a second
+run, in which these were far apart.
 
 At the end stand figures of ps-lite's own benchmark, as its developers and users published them.
 Theirs are other machines, with a network between worker and server. `benchmarks.runtimes` has a
