@@ -225,7 +225,7 @@ def test_an_interrupt_ends_the_grading_at_once(desk):
     time.sleep(0.5)
     grader.send_signal(signal.SIGINT)
     _, told = grader.communicate(timeout=60)
-    assert grader.returncode == 130
+    assert grader.returncode == 130, told
     assert told == "Interrupted. Type the same line again to go on where it was.\n"
     assert not [one for one in busy if one.is_running()]
 
