@@ -3,7 +3,9 @@
 import copy
 import json
 import os
+from contextlib import suppress
 
+import psutil
 from notebook_cells import RING
 
 import ddl_teach
@@ -198,3 +200,13 @@ def _with_check(notebook):
         if "nbgrader" in cell["metadata"]:
             cell["metadata"]["nbgrader"] |= {"points": 1000, "grade": True, "locked": False}
     return notebook
+
+
+def sandboxes_of(grader):
+    """Its fork server and ranks; what packages start while they are imported is none of them."""
+    family = []
+    for process in psutil.Process(grader.pid).children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            if any("inside/start.py" in word for word in process.cmdline()):
+                family.append(process)
+    return family

@@ -11,9 +11,8 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-import psutil
 import pytest
-from handed_in import CROSSOVER, RING, RING_STUB, Desk
+from handed_in import CROSSOVER, RING, RING_STUB, Desk, sandboxes_of
 from nbgrader.api import Gradebook
 
 from ddl_class.cli import main
@@ -219,8 +218,7 @@ def test_an_interrupt_ends_the_grading_at_once(desk):
         cwd=Path(batch.__file__).parents[3],
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
-    children = psutil.Process(grader.pid).children
-    while len(busy := children(recursive=True)) < 2 and grader.poll() is None:
+    while len(busy := sandboxes_of(grader)) < 2 and grader.poll() is None:
         time.sleep(0.1)
     time.sleep(0.5)
     grader.send_signal(signal.SIGINT)

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import psutil
 import pytest
-from handed_in import CROSSOVER_STUB, HONEST, Desk
+from handed_in import CROSSOVER_STUB, HONEST, Desk, sandboxes_of
 
 from ddl_class.commands.mistake import Mistake
 from ddl_class.grading import batch
@@ -79,17 +79,13 @@ def test_nothing_is_left_behind_however_the_grader_ends(desk, tmp_path, how):
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     assert grader.stdout.readline() == b"begun\n"
-    other_processes, fork_servers, ranks = 2, 2, 3
-    wait_until(lambda: len(below(grader)) >= other_processes + fork_servers + ranks, 60)
-    family = below(grader)
+    fork_servers, ranks = 2, 3
+    wait_until(lambda: len(sandboxes_of(grader)) >= fork_servers + ranks, 60)
+    family = psutil.Process(grader.pid).children(recursive=True)
     os.killpg(grader.pid, how)  # as a terminal does
     assert grader.wait(20) == -how
     wait_until(lambda: not any(process.is_running() for process in family), 20)
     wait_until(lambda: not list((tmp_path / "tmp").glob("sandbox-*")), 20)
-
-
-def below(process):
-    return psutil.Process(process.pid).children(recursive=True)
 
 
 def wait_until(done, seconds):
