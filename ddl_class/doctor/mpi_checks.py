@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+from typing import Any
 
 from ddl_class.doctor.finding import PATIENCE, CheckResult, ask, check, fail, warn
 from ddl_class.doctor.machine_checks import usable_cores
@@ -116,12 +117,12 @@ def threads() -> str | CheckResult:
 
 def loaded_files(name: str) -> list[str] | str:
     """The libraries of such a name that MPI has loaded once it has started, or what went wrong."""
-    answers = ask([*mpi_command(1), sys.executable, "-c", ASK_RANK, name])
+    answers = _ask_ranks(1, name)
     return answers if isinstance(answers, str) else answers[0][2]
 
 
 def _start(ranks: int) -> str | CheckResult:
-    answers = ask([*mpi_command(ranks), sys.executable, "-c", ASK_RANK])
+    answers = _ask_ranks(ranks)
     if isinstance(answers, str):
         return fail(f"{ranks} ranks did not start: {answers}", REINSTALL)
     sizes = sorted({size for _, size in answers})
@@ -136,6 +137,11 @@ def _library() -> tuple[str, str, str] | str:
     """Name, version and file of the library, or what went wrong."""
     answer = ask([sys.executable, "-c", ASK_LIBRARY])
     return answer if isinstance(answer, str) else tuple(answer[0])
+
+
+def _ask_ranks(ranks: int, *names: str) -> list[list[Any]] | str:
+    """Rank, size and the libraries of these names as each rank sees them, or what went wrong."""
+    return ask([*mpi_command(ranks), sys.executable, "-c", ASK_RANK, *names])
 
 
 def _version_of(mpiexec: str) -> str:

@@ -45,8 +45,7 @@ def read() -> Record:
         aside = path.with_name(f"progress-unreadable-{time.time_ns()}.json")
         with contextlib.suppress(OSError):
             path.rename(aside)
-            text = f"Your progress could not be read and begins anew; the old file is {aside}."
-            warnings.warn(text, stacklevel=3)
+            _warn(f"Your progress could not be read and begins anew; the old file is {aside}.")
         return _parse(b"{}")
 
 
@@ -67,7 +66,7 @@ def changing() -> Iterator[Record]:
             text = json.dumps(record, indent=1, sort_keys=True)
             write_whole(where / "progress.json", text, mode=0o600)
         except OSError as error:
-            warnings.warn(f"Your progress could not be kept: {error}", stacklevel=3)
+            _warn(f"Your progress could not be kept: {error}")
 
 
 def of(record: Record, kind: str, name: str) -> dict[str, Any]:
@@ -104,3 +103,7 @@ def _alone(where: Path) -> Iterator[None]:
             except BlockingIOError:
                 time.sleep(0.02)
         yield
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, stacklevel=4)

@@ -36,7 +36,7 @@ def find_submissions(folder: Path, assignment: str) -> list[Submission]:
         folder = folder / "submitted"
     handed_in: dict[Owner, list[Submission]] = {}
     for entry in sorted(folder.iterdir()):
-        if not entry.name.startswith(NOT_HANDED_IN):
+        if _handed_in(Path(entry.name)):
             for owner, submission in _of_entry(entry, assignment):
                 handed_in.setdefault(owner, []).append(submission)
     if not handed_in:
@@ -74,11 +74,7 @@ def _in_folder(student: Path, assignment: str, packed: bool) -> Submission | Non
     place = inner if nested else student
     if place.is_symlink() or student.is_symlink() or not place.is_dir():
         return _file(place if place.is_symlink() or nested else student)
-    below = [
-        path
-        for path in sorted(place.rglob("*"))
-        if not any(part.startswith(NOT_HANDED_IN) for part in path.relative_to(place).parts)
-    ]
+    below = [path for path in sorted(place.rglob("*")) if _handed_in(path.relative_to(place))]
     notebooks = [path for path in below if path.suffix.lower() == NOTEBOOK]
     notebooks = [path for path in notebooks if path.parent == place] or [
         path for path in notebooks if nested or packed or path.stem == assignment
@@ -93,6 +89,10 @@ def _in_folder(student: Path, assignment: str, packed: bool) -> Submission | Non
     if not nested and not packed and any(path.is_dir() for path in below):
         return None  # by nbgrader's layout for other assignments
     return Submission("", place, "there is no notebook in the folder: hand in the .ipynb")
+
+
+def _handed_in(path: Path) -> bool:
+    return not any(part.startswith(NOT_HANDED_IN) for part in path.parts)
 
 
 def _file(path: Path) -> Submission:

@@ -93,7 +93,7 @@ class MovingPicture:
             "factor": factor / stage.scale,
             "unit": unit,
             # A page of 16 ranks would have more than a megabyte of alike lines.
-            "svg": base64.b64encode(gzip.compress(svg.encode(), mtime=0)).decode(),
+            "svg": _base64(gzip.compress(svg.encode(), mtime=0)),
         }
         story = f"<pre>{escape(self.film.story)}</pre>" if self.film.story else ""
         # "</" would end the script that the data stand in.
@@ -101,8 +101,8 @@ class MovingPicture:
         return PAGE.format(
             name=name, style=STYLE, width=stage.width, title=escape(self.film.title),
             red=' style="color: var(--red)"' if self.film.wrong else "", story=story,
-            seconds=stage.seconds, strip=base64.b64encode(self.strip.encode()).decode(),
-            alt=escape(self.alt), script=SCRIPT, data=written,
+            seconds=stage.seconds, strip=_base64(self.strip.encode()), alt=escape(self.alt),
+            script=SCRIPT, data=written,
         )  # fmt: skip
 
     @cached_property
@@ -135,16 +135,20 @@ class MovingPicture:
         path = Path(path)
         known = f"a moving picture is saved as .html or .svg, not as {path.name}"
         need(path.suffix in {".html", ".svg"}, known)
-        if path.suffix == ".svg":
-            drawn = self.svg(longest)
-        else:
-            title = escape(self.film.title)
-            drawn = ALONE.format(title=title, font=FONT, dark=DARK, page=self.page())
+        drawn = self.svg(longest) if path.suffix == ".svg" else self._alone()
         path.write_text(drawn, encoding="utf-8")
         return path
 
+    def _alone(self) -> str:
+        title = escape(self.film.title)
+        return ALONE.format(title=title, font=FONT, dark=DARK, page=self.page())
+
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         return {"text/html": self.page(), "image/svg+xml": self.strip, "text/plain": self.alt}
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
 
 
 def _new_name() -> str:

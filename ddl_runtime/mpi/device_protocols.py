@@ -196,8 +196,13 @@ def _tell_mpi(parcel: Parcel, x: Any, my_turn: Turn) -> Steps:
     return MPIRequest(delivery, handle, "irecv", x, source, tag)
 
 
+def _receiving_line(parcel: Parcel) -> AbstractContextManager[Turn]:
+    """A place among all receives under one tag: one from ANY may take a message of any source."""
+    return in_line(parcel.delivery.context, "receive", parcel.on_wire)
+
+
 def _receive_on_host(parcel: Parcel) -> Steps:
-    with in_line(parcel.delivery.context, "receive", parcel.on_wire) as my_turn:
+    with _receiving_line(parcel) as my_turn:
         message = yield from _tell_mpi(parcel, parcel.x, my_turn)
     yield from until(message.finished, PEER)
     return message.wait()
@@ -207,8 +212,7 @@ def _receive(parcel: Parcel) -> Steps:
     device, x, nbytes = parcel.device, parcel.x, parcel.nbytes
     read, copies = marked(device, x), parcel.copies
     pinned: np.ndarray | None = None
-    # Among all receives under one tag: one from ANY may take a message of any source.
-    with in_line(parcel.delivery.context, "receive", parcel.on_wire) as my_turn:
+    with _receiving_line(parcel) as my_turn:
         if parcel.path == "direct":
             yield from until(read.done, DEVICE)
             room = memory(x, nbytes)

@@ -75,9 +75,9 @@ class Monitor:
     def check(self, strand: object) -> None:
         """Called in every long wait, each time after asking the library once more."""
         if self.stopping:
-            self.stopped |= threading.current_thread() is threading.main_thread()
+            self.stopped = self.stopped or _on_main()
             raise Stopped
-        if self.error is not None and threading.current_thread() is threading.main_thread():
+        if self.error is not None and _on_main():
             error, self.error = self.error, None
             raise error
         if time.monotonic() > self._ends and strand in self._waits:
@@ -119,6 +119,10 @@ class Monitor:
     def _tell(self) -> None:
         if self._report and len(self._waits) >= self.strands:
             self._report(together(list(self._waits.values())), self._serial)
+
+
+def _on_main() -> bool:
+    return threading.current_thread() is threading.main_thread()
 
 
 class Polling:

@@ -36,7 +36,7 @@ def judge_gpipe(attempt: Attempt) -> None:
     for count, parts in _pipelines(attempt):
         schedule, orders = _schedule(attempt, count, parts)
         for rank, words in enumerate(orders):
-            kinds = "".join(word[0] for word in words)
+            kinds = _kinds(words)
             if kinds != "F" * parts + "B" * parts:
                 call, early = _call(rank, count, parts), words[kinds.index("B")]
                 raise Wrong(f"{GPIPE('early', call=call, word=early)}\n\n  {' '.join(words)}")
@@ -68,8 +68,7 @@ def judge_zero_bubble(attempt: Attempt) -> None:
                 values = {"call": _call(rank, count, parts), "most": most, "ranks": count}
                 raise Wrong(f"{HALVES('too_many', **values)}\n\n  {' '.join(words)}")
         took, wanted = (_time(each) for each in (schedule, zero_bubble(count, parts)))
-        kinds = ["".join(word[0] for word in words) for words in orders]
-        at_once = all(re.fullmatch(r"(F|IW)*", of_rank) for of_rank in kinds)
+        at_once = all(re.fullmatch(r"(F|IW)*", _kinds(words)) for words in orders)
         values = {"ranks": count, "parts": parts, "took": took, "wanted": wanted}
         values |= {"why": HALVES("at_once" if at_once else "too_soon")}
         if took > wanted:
@@ -89,6 +88,10 @@ def _judge_time(schedule: Schedule, wanted: pipelines.PipelineStep) -> None:
 
 def _time(schedule: Schedule) -> float:
     return simulate(timed, schedule.ranks, network=FREE, trace=False, schedule=schedule).time
+
+
+def _kinds(words: list[str]) -> str:
+    return "".join(word[0] for word in words)
 
 
 def _schedule(
