@@ -179,10 +179,12 @@ class Grading(AbstractContextManager["Grading"]):
     def hang_up(self) -> None:
         self._server.hang_up()
 
-    def kept(self, work: Submission) -> Verdict | None:
-        """The verdict of an earlier grading, if nothing that it depends on has changed."""
+    def kept(self, work: Submission, digest: str = "") -> Verdict | None:
+        """The verdict of an earlier grading, if nothing that it depends on has changed: the
+        `digest`, where it is known."""
         earlier = verdicts.kept(self.out, self.assignment.name, work.student)
-        return earlier if earlier and earlier.digest == self._read(work)[-1] else None
+        same = earlier and earlier.digest == (digest or self._read(work)[-1])
+        return earlier if same else None
 
     def _read(self, work: Submission) -> tuple[bytes, str, str]:
         """A submission, what is wrong with its file, and a digest of all that scores depend on."""
@@ -202,7 +204,7 @@ class Grading(AbstractContextManager["Grading"]):
         raw, problem, digest = self._read(work)
         if doubted and doubted.digest != digest:  # it was handed in anew meanwhile
             doubted = None
-        if not doubted and (earlier := self.kept(work)):
+        if not doubted and (earlier := self.kept(work, digest)):
             return earlier
         again = (doubted.scores,) if doubted else ()
         answers = submission.Answers({})

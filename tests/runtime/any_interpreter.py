@@ -1,7 +1,6 @@
 """Simulations that any interpreter must run alike: what they give, as lines of JSON."""
 
 import json
-import sys
 
 import numpy as np
 
@@ -94,5 +93,5 @@ def outcome(simulation):
 
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or SIMULATIONS:
+    for name in SIMULATIONS:
         print(json.dumps([name, *outcome(SIMULATIONS[name])]), flush=True)
